@@ -103,6 +103,8 @@ class Driver:
         limits = {"delay": self.delay}
         if self.torque_rate > 0.0:
             limits["torque_rate"] = _RATE_SHARE * self.torque_rate
+            if (stricter := getattr(gains, "torque_rate", 0.0)) > 0.0:
+                limits["torque_rate"] = min(limits["torque_rate"], stricter)
         if self.compensates_friction:
             limits["friction_compensation"] = 0.0
         return replace(gains, **{k: value for k, value in limits.items() if hasattr(gains, k)})

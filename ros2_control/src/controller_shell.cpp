@@ -13,6 +13,8 @@ using controller_interface::interface_configuration_type;
 using controller_interface::InterfaceConfiguration;
 using controller_interface::return_type;
 
+constexpr double kMaxServoOffset = 0.1;  // beyond a joint limit, for the weight, rad or m
+
 ControllerShell::CallbackReturn ControllerShell::on_init() {
   return success_or(CallbackReturn::ERROR, *get_node(), [this] {
     listener_ = std::make_shared<controller_shell::ParamListener>(get_node());
@@ -181,9 +183,10 @@ void ControllerShell::write(const vms_ph::RobotState& state,
     if (k < servo_stiffness_.size()) {  // the spring is stretched from the measured position
       const double q = state_interfaces_[2 * i].get_optional().value_or(vms_ph::kNaN);
       number = q + (number - weight_[k]) / servo_stiffness_[k];
-      number = std::max(number, std::min(model_->lower()[k], q));
-      number = std::min(number, std::max(model_->upper()[k], q));
+      const double lower = std::min(model_->lower()[k], q), upper = std::max(model_->upper()[k], q);
+      number = std::clamp(number, lower, upper);
       number += weight_[k] / servo_stiffness_[k];  // beyond a limit too: else it would sag there
+      number = std::clamp(number, lower - kMaxServoOffset, upper + kMaxServoOffset);
       if (is_holding || !std::isfinite(number)) continue;
     }
     std::ignore = command_interfaces_[i].set_value(number);

@@ -17,14 +17,10 @@ namespace vms_ph_ros2_control {
 /// Indices of an actuator's inputs, by the name of one or its part before "/"; empty without it.
 std::vector<std::size_t> inputs_of(const std::string& name, const std::vector<std::string>& names);
 
-/// The actuators in the text of a URDF, of which none make any wrench.
-///
-/// @throws vms_ph::ModelError  they are not valid, or not prepared for the plugins.
+/// The actuators in the text of a URDF, of which none make any wrench; valid, or a ModelError.
 std::optional<vms_ph::BaseActuators> parse_actuators(const std::string& urdf);
 
-/// The fluid in the text of a URDF.
-///
-/// @throws vms_ph::ModelError  it is not valid.
+/// The fluid in the text of a URDF; valid, or a vms_ph::ModelError.
 std::optional<vms_ph::Fluid> parse_fluid(const std::string& urdf);
 
 }  // namespace vms_ph_ros2_control

@@ -11,6 +11,7 @@
 #include <rclcpp/logging.hpp>
 
 #include "robot_setup.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -19,19 +20,26 @@ RobotSetup lock_other_joints(RobotSetup setup, const std::string& interface_name
   std::set<std::string> joints;
   for (const auto& hardware : hardware_interface::parse_control_resources_from_urdf(setup.urdf)) {
     for (const auto& joint : hardware.joints) {
-      const auto& commands = joint.command_interfaces;
-      const auto matches = [&](const auto& command) { return command.name == interface_name; };
-      if (interface_name.empty() || std::any_of(commands.begin(), commands.end(), matches))
-        joints.insert(joint.name);
+      for (const auto& command : joint.command_interfaces)
+        if (command.name == interface_name) joints.insert(joint.name);
+      if (interface_name.empty()) joints.insert(joint.name);
     }
   }
   const vms_ph::Model robot = make_model(setup);
+  const auto& tree = robot.pinocchio();
   for (const std::string& name : robot.joint_names()) {
     if (joints.count(name)) continue;
-    RCLCPP_INFO(rclcpp::get_logger("vms_ph"), "%s is locked at zero: no <ros2_control> tag has %s",
-                name.c_str(), interface_name.empty() ? "it" : interface_name.c_str());
+    const std::string missing = name + " has no " + interface_name + " in a tag <ros2_control>";
+    for (const auto id : tree.subtrees[tree.getJointId(name)]) {
+      if (joints.count(tree.names[id]))
+        throw vms_ph::ModelError(missing + ", and carries " + tree.names[id] +
+                                 ": name it in locked_joints if it stays at zero");
+    }
+    RCLCPP_WARN(rclcpp::get_logger("vms_ph"), "%s: it is locked at zero", missing.c_str());
     setup.locked_joints.push_back(name);
   }
+  if (joints.empty() && robot.n() > 0)
+    throw vms_ph::ModelError("no joint has " + interface_name + " in a tag <ros2_control>");
   return setup;
 }
 

@@ -30,9 +30,8 @@ class PythonController final : public ControllerShell {
                               {},
                               {}};
     const auto allocation = base_allocation(setup);
-    if (allocation) {
+    if (allocation)
       robot.allocation = {allocation->matrix(), allocation->lower(), allocation->upper()};
-    }
     if (const auto* fluid = model.fluid()) robot.fluid = *fluid;
     vms_ph::PythonOptions options;
     options.environment = p.environment;

@@ -26,7 +26,7 @@ struct RobotSetup {
 /// The same, where joints are locked, and printed, which no tag <ros2_control> has with a command
 /// interface: those of a hand that another controller moves. An empty name: which no tag has.
 ///
-/// @throws std::exception  a tag, or the robot, is not valid.
+/// @throws std::exception  a tag is not valid, or such a joint carries others that are commanded.
 RobotSetup lock_other_joints(RobotSetup setup, const std::string& interface_name = "");
 
 /// The setup that the parameters of a controller state; as lock_other_joints().
@@ -64,14 +64,10 @@ vms_ph::Model make_model(const RobotSetup& setup);
 /// @throws vms_ph::ModelError  the hardware of the description never sends the efforts it exports.
 void require_efforts(const RobotSetup& setup);
 
-/// The actuators of a base that moves, where the description has them.
-///
-/// @throws vms_ph::ModelError  they are not valid.
+/// The actuators of a base that moves, where the description has them; valid, or a ModelError.
 std::optional<vms_ph::BaseActuators> base_actuators(const RobotSetup& setup);
 
-/// What laws know of them.
-///
-/// @throws vms_ph::ModelError  they are not valid.
+/// What laws know of them; throws as base_actuators().
 std::optional<vms_ph::Allocation> base_allocation(const RobotSetup& setup);
 
 /// The same, where inputs named in a text, with spaces or commas between, have failed: their limits

@@ -91,8 +91,7 @@ class StateReader {
   /// Time of the states read last; empty if the hardware has no valid stamp.
   std::optional<builtin_interfaces::msg::Time> stamp() const noexcept;
 
-  /// The same; the time of the update where the hardware is not configured to stamp. A stamp that
-  /// is not valid is not replaced by one of another clock, which would count as elapsed time.
+  /// The same; the time of the update where the hardware does not stamp, but not for a bad stamp.
   std::optional<builtin_interfaces::msg::Time> stamp_or(const rclcpp::Time& time) const noexcept {
     return is_stamped_ ? stamp() : builtin_interfaces::msg::Time(time);
   }

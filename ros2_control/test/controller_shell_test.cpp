@@ -531,4 +531,14 @@ TEST_F(ControllerShell, LocksJointsThatNoHardwareMovesByEfforts) {
               testing::ElementsAre("shoulder/position", "shoulder/velocity"));
 }
 
+TEST_F(ControllerShell, RefusesAJointWithoutEffortsThatCarriesOthers) {
+  std::string description = flying_arm("fixed");
+  const std::string shoulder = "<joint name='shoulder'>",
+                    effort = "<command_interface name='effort'/>";
+  const auto place = description.find(shoulder + effort);
+  ASSERT_NE(place, std::string::npos);
+  description.erase(place + shoulder.size(), effort.size());
+  EXPECT_EQ(configure(description), "unconfigured");
+}
+
 }  // namespace

@@ -161,3 +161,13 @@ def test_observers_are_told_what_the_driver_measures() -> None:
     for name, kind in (("ur_e_series", "a motor current"), ("so101", "not measured")):
         with pytest.raises(OptionError, match=f"observers need torques.* is {kind}"):
             drivers.get(name).observed_friction(model)
+
+
+def test_a_driver_keeps_stricter_limits_and_no_guard_of_another_run() -> None:
+    driver = drivers.get("franka_fr3")
+    assert driver.gains(CartesianImpedance.Gains(torque_rate=100.0)).torque_rate == 100.0
+    assert driver.gains(CartesianImpedance.Gains(torque_rate=5e3)).torque_rate == 900.0
+    guard = EnergyGuard(budget=1.0)
+    simulate("fr3", CartesianImpedance, 0.01, guard=guard, driver="franka_fr3")
+    simulate("fr3", CartesianImpedance, 0.01, guard=guard)
+    assert guard.certificate.effort_carries_weight

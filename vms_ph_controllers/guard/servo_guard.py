@@ -314,7 +314,7 @@ def spring_positions(model: VMSModel, q: Array, torque: Array, stiffness: npt.Ar
     """Return the positions (n,) with which servos that are springs give torques.
 
     Within the joint limits is the position beside the offset that carries the weight, and that
-    offset may go beyond. A joint that is beyond a limit is not pulled in by this.
+    offset may go beyond, by 0.1 rad or m. A joint beyond a limit is not pulled in by this.
 
     Args:
         model: the robot, with its weight.
@@ -327,11 +327,15 @@ def spring_positions(model: VMSModel, q: Array, torque: Array, stiffness: npt.Ar
     compliance = 1.0 / np.asarray(stiffness, float)
     offset = compliance * np.clip(weight, -limits.effort, limits.effort)
     lower, upper = np.minimum(limits.lower, positions), np.maximum(limits.upper, positions)
-    return np.clip(positions + compliance * torque - offset, lower, upper) + offset
+    commanded = np.clip(positions + compliance * torque - offset, lower, upper) + offset
+    return np.clip(commanded, lower - _MAX_SERVO_OFFSET, upper + _MAX_SERVO_OFFSET)
 
 
 # Force of a joint without a limit in its description, N m or N; a damping that is none.
 _NO_LIMIT, _TINY = 1e9, 1e-200
+
+# Largest distance beyond a joint limit at which a servo is held for the weight, rad or m.
+_MAX_SERVO_OFFSET = 0.1
 
 
 class PositionGuard(ServoGuard):

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vms_ph_controllers import Command, ControlEnergy, EnergyGuard, RobotState
+from vms_ph_controllers.guard import PortGuard
 from vms_ph_controllers.hosting.loop_control import GravityCompensatedLaw, Law, LoopControl, Sensor
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.actuation import Actuators, Friction
@@ -220,15 +221,15 @@ def simulate(
         law_model = form.model
         if arm_driver is not None:
             law_model, law = arm_driver.model(law_model), arm_driver.law(law, law_model)
-            for energy_guard in (guard, law):
-                if isinstance(energy_guard, EnergyGuard):
-                    energy_guard.make_guard = arm_driver.guard
         elif form.model.gravity.any() and _has_model_without_gravity(law):
             raise OptionError(
                 "this law was made for a robot without gravity, such as driver.model(robot): this "
                 "robot would fall; give driver='franka_fr3' or another that compensates gravity, "
                 "or make the law for the robot itself"
             )
+        for energy_guard in (guard, law):
+            if isinstance(energy_guard, EnergyGuard):
+                energy_guard.make_guard = PortGuard if arm_driver is None else arm_driver.guard
         control = LoopControl(law_model, law, guard, reference, allocation, wheel_form)
         if arm_driver is not None:
             torque, delay = arm_driver.torque or law_model.joints.effort, round(arm_driver.delay)

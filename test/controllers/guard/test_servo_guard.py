@@ -206,3 +206,11 @@ def test_servos_carry_the_weight_at_a_joint_limit_and_pull_no_joint_in() -> None
     np.testing.assert_allclose(
         positions(inside, True), inside + (model.evaluate(inside, still).g + 0.05) / stiffness
     )
+
+
+def test_a_servo_that_is_stated_as_soft_is_sent_hardly_beyond_a_joint_limit() -> None:
+    model = load("package://vms_ph/urdf/so101.urdf")
+    limits, weight = model.joints, model.evaluate(model.home, np.zeros(model.nv)).g
+    sent = spring_positions(model, model.home, weight, 1e-6)
+    assert (sent <= limits.upper + 0.1).all()
+    assert (sent >= limits.lower - 0.1).all()
