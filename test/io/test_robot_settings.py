@@ -86,6 +86,7 @@ def test_empty_settings_leave_what_is_there() -> None:
         ({"end_effector": "tipp"}, "'tipp' is not a frame of 'drone'; its links are body, upper"),
         ({"locked_joints": "elbw"}, "'elbw' cannot be locked"),
         ({"locked_joints": "elbow=much"}, "locked_joints must be name or name=number"),
+        ({"locked_joints": "elbow=inf"}, "locked_joints must be name or name=number"),
         ({"gravity": "9.81"}, "gravity must be three numbers"),
         ({"initial_positions": "elbow"}, "initial_positions must be name=number"),
         ({"initial_positions": "elbw=1"}, r"'elbw' is no joint of 'drone' \(did you mean 'elbow'"),

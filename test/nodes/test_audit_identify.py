@@ -167,6 +167,9 @@ def test_what_was_identified_is_left_in_files_that_the_tools_take(
         (("--identify", "payload", "--reference", "a.csv=-1"), "must have the form FILE=KG"),
         (("--reference", "a.csv=0"), "need --identify"),
         (("--effort", "panda_joint1=x"), "--effort must be name=number"),
+        (("--effort", "panda_joint1=nan"), "--effort must be name=number"),
+        (("--effort", "panda_joint1=0"), "gains of efforts must be numbers other than 0"),
+        (("--effort", "panda_joint1=2 panda_joint1=3"), "--effort names panda_joint1 twice"),
     ],
 )
 def test_mistakes_are_said_in_one_sentence(file: Path, words: tuple[str, ...], said: str) -> None:

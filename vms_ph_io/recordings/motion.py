@@ -75,7 +75,7 @@ class MotionOptions:
         base: topic of the base, or empty for the one that has most.
 
     Raises:
-        RecordingError: there is no such meaning of efforts.
+        RecordingError: there is no such meaning of efforts, or a gain is zero or no number.
     """
 
     joints: Mapping[str, str] | None = None
@@ -91,6 +91,8 @@ class MotionOptions:
         accepted = [name for name in MEANINGS if name != "scaled"]
         if self.effort not in accepted:
             raise RecordingError(f"effort is one of {', '.join(accepted)}; given: '{self.effort}'")
+        if refused := {j: x for j, x in (self.gains or {}).items() if not 0.0 < abs(x) < np.inf}:
+            raise RecordingError(f"gains of efforts must be numbers other than 0; given: {refused}")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@
 Every node builds its model here, so that all nodes of a launch have the same one.
 """
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -341,11 +342,14 @@ def named_numbers(text: str, setting: str, needs_value: bool = False) -> dict[st
     for word in _words(text):
         name, separator, value = word.partition("=")
         try:
-            if not name or (needs_value and not separator):
+            number = float(value) if separator else 0.0
+            if not name or (needs_value and not separator) or not math.isfinite(number):
                 raise ValueError
-            value_by_joint[name] = float(value) if separator else 0.0
         except ValueError:
             form = "name=number" if needs_value else "name or name=number"
             text = f"{setting} must be {form}, with blanks or commas between; given: '{word}'"
             raise OptionError(text) from None
+        if name in value_by_joint:
+            raise OptionError(f"{setting} names {name} twice; given: '{word}' too")
+        value_by_joint[name] = number
     return value_by_joint
