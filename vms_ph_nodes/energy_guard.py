@@ -35,23 +35,25 @@ class EnergyGuardNode(GuardNode):
         self._effort_carries_weight: bool = declare(self, "effort_carries_weight")
         self._base_actuated: bool = declare(self, "base_actuated")
         self._failed_actuators: str = declare(self, "failed_actuators")
-        self._driver: str = declare(self, "driver")
+        driver_name: str = declare(self, "driver")
+        self._driver = drivers.get(driver_name) if driver_name else None
         self._latest_torque = LatestMessage[Array](self._command_timeout)
         self._latest_wrench = LatestMessage[Array](self._command_timeout)
         self._robot_parameters.when_known(self._begin)
 
     def _make_guard(self, model: VMSModel) -> PortGuard:
-        allocation, weights = self._allocation_and_weights()
-        guard = PortGuard(
-            model,
-            delay=self._delay,
-            effort_carries_weight=self._effort_carries_weight,
-            base_actuated=self._base_actuated,
-            allocation=allocation,
-            weights=weights,
-        )
-        if self._driver:
-            guard = drivers.get(self._driver).guard(model)
+        if self._driver is not None:
+            guard = self._driver.guard(model)
+        else:
+            allocation, weights = self._allocation_and_weights()
+            guard = PortGuard(
+                model,
+                delay=self._delay,
+                effort_carries_weight=self._effort_carries_weight,
+                base_actuated=self._base_actuated,
+                allocation=allocation,
+                weights=weights,
+            )
         self._effort_topics = EffortPublishers(self, model, self._frames)
         self.create_subscription(JointState, "wanted/torque", self._on_torque, 10)
         if model.b:

@@ -53,7 +53,8 @@ class ForceObserver(MotionNode):
         self._bandwidth: float = declare(self, "bandwidth")
         self._false_alarm_rate: float = declare(self, "false_alarms")
         self._wind: tuple[float, float] = declare(self, "wind_force"), declare(self, "wind_moment")
-        self._driver: str = declare(self, "driver")
+        driver_name: str = declare(self, "driver")
+        self._driver = drivers.get(driver_name) if driver_name else None
         self._payload_driver: str = declare(self, "payload_driver")
         self._payload_sender: PayloadSender | None = None
         self.watch()
@@ -79,8 +80,8 @@ class ForceObserver(MotionNode):
     def _set_up_observers(self, model: VMSModel) -> None:
         """Begin to observe a robot."""
         friction = Friction.from_model(model) if self._has_friction else None
-        if self._driver:
-            friction = drivers.get(self._driver).observed_friction(model)
+        if self._driver is not None:
+            friction = self._driver.observed_friction(model)
         coordinates = "decoupled" if self._is_decoupled else "standard"
         self._balance = ImpulseBalance(model, self._noise, coordinates, friction)
         self._momentum_observer = MomentumObserver(model, self._bandwidth)

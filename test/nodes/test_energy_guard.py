@@ -4,7 +4,7 @@
 """The energy guard as a node between the topics of a controller and of a robot."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -16,8 +16,10 @@ from sensor_msgs.msg import JointState
 from vms_ph.msg import EnergyCertificate
 from vms_ph.srv import ChangeBudget
 
+from vms_ph_dynamics import OptionError
 from vms_ph_io import robots
 from vms_ph_nodes.energy_guard import EnergyGuardNode
+from vms_ph_nodes.force_observer import ForceObserver
 from vms_ph_nodes.messages.conversions import from_wrench_base
 from vms_ph_nodes.messages.state_join import JoinedState
 
@@ -151,3 +153,15 @@ def test_a_driver_gives_the_guard_its_delay_its_weight_and_its_limits() -> None:
     session.close()
     assert (guard.delay, guard.carries_weight) == (1, False)
     assert (guard.settings.torque_rate, rate) == pytest.approx((900.0, 900.0))
+
+
+@pytest.mark.parametrize("make", [EnergyGuardNode, ForceObserver])
+def test_an_unknown_driver_ends_a_node_before_it_waits_for_a_description(
+    make: Callable[[], Node],
+) -> None:
+    rclpy.init(args=["--ros-args", "-p", "driver:=franka_fr4"], domain_id=81)
+    try:
+        with pytest.raises(OptionError, match="franka_fr4.*franka_fr3"):
+            make()
+    finally:
+        rclpy.shutdown()
