@@ -13,7 +13,7 @@ import numpy as np
 from .arrays import Array, cached_property, frozen, summary
 from .errors import ModelError, WithHints
 from .groups import base_group, cross
-from .robot.joints import BASE_POSITION_SIZE
+from .robot.joints import BASE_COMPONENTS, BASE_POSITION_SIZE
 from .robot.kinematic_tree import Kinematics
 from .robot_model import RobotModel
 
@@ -322,7 +322,7 @@ def momenta(d: Evaluation) -> Momenta:
 def in_space(b: int, value: Array) -> SpatialVector:
     """Return a twist or momentum of the base, (0,), (3,) or (6,), as two vectors in space."""
     spatial_vector = np.zeros(6)
-    spatial_vector[[0, 1, 5] if b == 3 else slice(b)] = value
+    spatial_vector[BASE_COMPONENTS[b]] = value
     return SpatialVector(spatial_vector[:3], spatial_vector[3:])
 
 

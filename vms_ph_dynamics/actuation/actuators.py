@@ -174,10 +174,6 @@ class ReactionWheel:
 Actuator = Rotor | Wheel | Caster | ReactionWheel
 
 
-PLANAR_COMPONENTS = np.array([0, 1, 5])
-"""Components of a spatial wrench that act on a planar base."""
-
-
 @dataclass(frozen=True)
 class Column:
     """A vector per unit of an input, ``fixed + cos(angle) cosine + sin(angle) sine``.

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, frozen, parameter, summary, vector
 from ..errors import ModelError
+from ..robot.joints import BASE_COMPONENTS, BASE_DIMENSION
 from .actuators import (
-    PLANAR_COMPONENTS,
     Actuator,
     Caster,
     Column,
@@ -305,7 +305,7 @@ class Actuators:
         if base not in ("floating", "planar"):
             raise ModelError(f"actuators act on a floating or planar base; given: {base!r}")
         self.members, self.base = tuple(actuators), base
-        self.wrench_rows = np.arange(6) if base == "floating" else PLANAR_COMPONENTS
+        self.wrench_rows = np.array(BASE_COMPONENTS[BASE_DIMENSION[base]])
         names: list[str] = []
         owner_indices: list[int] = []
         angle_input: list[int] = []

@@ -17,6 +17,7 @@ from ..arrays import Array, ArrayRecord
 from ..errors import StateError
 from ..evaluation_batch import EvaluationBatch
 from ..model import VMSModel
+from ..robot.joints import BASE_COMPONENTS
 from .energy_path import generalised_forces, momentum_rate
 from .joint_friction import JointFriction
 from .samples import MotionSamples, SampleNoise, displacements
@@ -399,7 +400,7 @@ class LedgerWriter:
         for k, name in enumerate(self.ports):
             wrench = samples.wrenches[name]
             if name == BASE:
-                base_wrench = wrench[:, [0, 1, 5]] if self.model.base == "planar" else wrench[:, :b]
+                base_wrench = wrench[:, BASE_COMPONENTS[b]]
                 forces[:, :b] += base_wrench
                 powers[:, k] = (base_wrench * samples.v[:, :b]).sum(1)
             elif wrench.any():

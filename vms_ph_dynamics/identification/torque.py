@@ -15,6 +15,7 @@ from ..energy.energy_path import drag_efforts, generalised_forces
 from ..energy.regressor import EnergyRegressor
 from ..energy.samples import LONGEST_LAG, MotionSamples, displacements, smooth, smoothed_velocity
 from ..model import VMSModel
+from ..robot.joints import BASE_COMPONENTS
 from .effort_meaning import FOLDS, held_out_error
 from .result import EFFORT_LAG, Unknown, prior_of
 from .windows import SLIP, Motion, Windows, WindowSettings, joint_columns
@@ -62,8 +63,8 @@ def torque_windows(
     start = 0 if at_base else b
     measured_efforts = motion.torque
     if at_base:
-        wrench = samples.wrenches["base"]
-        measured_efforts = np.hstack([wrench if b == 6 else wrench[:, [0, 1, 5]], measured_efforts])
+        base_wrench = samples.wrenches["base"][:, BASE_COMPONENTS[b]]
+        measured_efforts = np.hstack([base_wrench, measured_efforts])
     effort_width = effort_width or width
     efforts = smooth(samples.t, measured_efforts, effort_width, ids)[0]
     # With the noise of few samples, lags would seem smaller than they are.

@@ -17,6 +17,7 @@ from ..energy.regressor import EnergyRegressor
 from ..energy.samples import MotionSamples, clock_of, displacements, smoothed_velocity, window_sums
 from ..errors import StateError
 from ..model import VMSModel
+from ..robot.joints import BASE_COMPONENTS
 from .result import EFFORT_LAG, STRIBECK, Unknown
 
 FrictionLaw = Callable[[Array], Array]
@@ -24,7 +25,6 @@ FrictionLaw = Callable[[Array], Array]
 
 SLIP = 0.01
 """Speed over which Coulomb friction is smoothed, as in :class:`.Friction`, rad/s or m/s."""
-
 
 LEAST_MOTION = 0.05
 """Range of a coordinate below which a robot stands, rad or m."""
@@ -294,8 +294,8 @@ def _port_work(model: VMSModel, motion: Motion) -> Array:
             force += generalised_forces(model, q[1:], end, frame)
             work += (0.5 * force * motion.step).sum(axis=1)
         elif model.b:
-            components = slice(None) if model.b == 6 else [0, 1, 5]
-            work += (0.5 * (start + end)[:, components] * motion.step[:, : model.b]).sum(axis=1)
+            base_force = 0.5 * (start + end)[:, BASE_COMPONENTS[model.b]]
+            work += (base_force * motion.step[:, : model.b]).sum(axis=1)
     return work
 
 

@@ -18,6 +18,7 @@ from ..forms.rates import friction_arguments
 from ..model import VMSModel
 from ..native import native_module, native_part
 from ..robot.algorithms import native_robot
+from ..robot.joints import BASE_POSITION_SIZE
 from .centroidal import CentroidalState, Fall
 from .discrete_gradient import MidpointState, PastSteps
 from .retry import BALANCE_TOLERANCE
@@ -219,7 +220,7 @@ class CompiledStepper(RobotStepper):
             raise StateError(str(error)) from None
 
     def _to_python(self, x: SolverState) -> CentroidalState | MidpointState:
-        b, k = self.model.b, {0: 0, 3: 2, 6: 3}[self.model.b]
+        b, k = self.model.b, BASE_POSITION_SIZE[self.model.base]
         centre, linear_momentum = x.fall.centre_of_mass[:k], x.fall.linear_momentum[:k]
         fall = Fall(x.fall.start_time, centre, linear_momentum, x.fall.mass, x.fall.gravity[:k])
         angular, energy = x.angular_momentum[3 + k - b :], CompensatedSum(*x.energy_and_remainder)
@@ -229,7 +230,7 @@ class CompiledStepper(RobotStepper):
         return MidpointState(x.q, fall, angular, x.pi, energy, x.t, PastSteps(times, unknowns))
 
     def _to_native(self, x: CentroidalState | MidpointState, template: SolverState) -> SolverState:
-        b, k = self.model.b, {0: 0, 3: 2, 6: 3}[self.model.b]
+        b, k = self.model.b, BASE_POSITION_SIZE[self.model.base]
         native_state = copy(template)
         native_state.q, native_state.t = x.q, x.t
         native_state.energy_and_remainder = tuple(x.energy)

@@ -6,11 +6,11 @@
 import numpy as np
 import pinocchio as pin
 
-from ..actuation.actuators import PLANAR_COMPONENTS
 from ..arrays import Array
 from ..evaluation import Evaluation, in_space
 from ..groups import plane_rotation
 from ..model import VMSModel
+from ..robot.joints import BASE_COMPONENTS
 
 # A plane that leans by less than 1e-6 rad is level, up to the rounding of an <origin>.
 _TILT_TOLERANCE = 1e-12
@@ -77,4 +77,4 @@ def spatial_momentum(d: Evaluation) -> Array:
     pose = pin.SE3(d.model.base_pose(d.q))
     if base == "planar" and mount.rotation[2, 2] < 1.0 - _TILT_TOLERANCE:
         pose = mount.actInv(pose)
-    return pose.act(pin.Force(*in_space(b, d.p))).vector[PLANAR_COMPONENTS if b == 3 else slice(b)]
+    return pose.act(pin.Force(*in_space(b, d.p))).vector[BASE_COMPONENTS[b]]

@@ -17,6 +17,9 @@ Base = Literal["fixed", "planar", "floating"]
 
 BASE_DIMENSION: dict[str, int] = {"fixed": 0, "planar": 3, "floating": 6}
 
+BASE_COMPONENTS: dict[int, list[int]] = {0: [], 3: [0, 1, 5], 6: [0, 1, 2, 3, 4, 5]}
+"""Components of a spatial twist or wrench, linear first, that a base has, by its dimension."""
+
 # The linear part of a base configuration, on which only the potential depends.
 BASE_POSITION_SIZE: dict[str, int] = {"fixed": 0, "planar": 2, "floating": 3}
 

@@ -14,6 +14,7 @@ from vms_ph_dynamics.energy.ledger import RESETS
 from vms_ph_dynamics.energy.port_certificate import PortCertificate
 from vms_ph_dynamics.energy.samples import MotionSamples, displacements
 from vms_ph_dynamics.identification.effort_meaning import hidden_power
+from vms_ph_dynamics.robot.joints import BASE_COMPONENTS
 
 from ..progress import Progress, no_progress
 from ..recordings.motion import Block, RecordedMotion
@@ -142,8 +143,7 @@ class _EnergySums:
             return sum((np.diff(exact[name]) for name in names), np.zeros(len(samples) - 1))
         effort = samples.torque
         if b and "base" in samples.wrenches:
-            wrench = samples.wrenches["base"]
-            effort = np.hstack([wrench[:, [0, 1, 5]] if b == 3 else wrench, effort])
+            effort = np.hstack([samples.wrenches["base"][:, BASE_COMPONENTS[b]], effort])
         steps = displacements(self._model, samples.q)
         steps = steps[:, steps.shape[1] - effort.shape[1] :]
         self._add_errors(effort, steps, samples)

@@ -7,6 +7,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.samples import smoothed_velocity, white_noise
+from vms_ph_dynamics.robot.joints import BASE_COMPONENTS
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from .joint_signals import AlignedSeries
@@ -17,7 +18,6 @@ _MAX_ROWS = 20_000  # poses with which the twist is compared
 _MIN_ROWS = 64  # poses from which that is possible
 _MISFIT_RATIO = 0.25  # share of the misfit below which other axes fit clearly better
 _TWIST_PARTS = {"linear": slice(0, 3), "angular": slice(3, 6)}  # of a twist
-_PLANAR_TWIST = [0, 1, 5]
 
 
 class BaseStates:
@@ -95,7 +95,7 @@ class BaseStates:
         if model.base == "planar":
             angle = 2.0 * np.arctan2(quaternion[:, 2], quaternion[:, 3])
             q = np.column_stack([position[:, :2], np.cos(angle), np.sin(angle)])
-            return q, twist[:, _PLANAR_TWIST]
+            return q, twist[:, BASE_COMPONENTS[model.b]]
         return np.hstack([position, quaternion]), twist
 
     def _twist_axes(self) -> dict[str, str]:

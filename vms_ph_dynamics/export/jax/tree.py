@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ...errors import ModelError
 from ...model import VMSModel
-from ...robot.joints import motion_subspace
+from ...robot.joints import BASE_COMPONENTS, motion_subspace
 from ..forms import FormArrays
 from ..spatial import Expression, Placement, rotation_of
 from ..tree import MimicMap
@@ -160,7 +160,7 @@ class JaxTree:
         self.body_index = np.array([0] * b + list(range(1, count)), dtype=int)
         self.is_moved = carries[self.body_index]
         self.descendants = self.is_moved[:, self.body_index] > 0.0
-        self.base_screws = np.eye(6)[[0, 1, 5] if b == 3 else range(b)]
+        self.base_screws = np.eye(6)[BASE_COMPONENTS[b]]
         self.armature = np.asarray(m.armature).copy()
         self.mount: Any = m.jointPlacements[1] if b else None
         self.gravity, self.projection = model.gravity, tree.projection
