@@ -10,7 +10,7 @@ from ..arrays import Array
 from ..evaluation import Evaluation, in_space
 from ..groups import plane_rotation
 from ..model import VMSModel
-from ..robot.joints import BASE_COMPONENTS
+from ..robot.joints import BASE_COMPONENTS, BASE_DIMENSION
 
 # A plane that leans by less than 1e-6 rad is level, up to the rounding of an <origin>.
 _TILT_TOLERANCE = 1e-12
@@ -35,9 +35,11 @@ def commutator(base: str, x: Array, y: Array) -> Array:
 def inverse_differential(base: str, u: Array, v: Array) -> Array:
     """Return the rate of ``u`` for which ``exp(u)`` has the body velocity ``v``, (nv,).
 
-    ``v + [u, v]/2 + [u, [u, v]]/12`` in the base part, up to terms of fifth order in u.
+    ``v + [u, v]/2 + [u, [u, v]]/12`` in the part of a moving base, up to terms of fifth order in u.
     """
-    b = {"planar": 3, "floating": 6}[base]
+    b = BASE_DIMENSION[base]
+    if not b:
+        return v
     bracket = commutator(base, u[:b], v[:b])
     rate = v.copy()
     rate[:b] += 0.5 * bracket + commutator(base, u[:b], bracket) / 12.0

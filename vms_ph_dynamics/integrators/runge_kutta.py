@@ -93,5 +93,4 @@ class RKMK4(RK4):
         return self.model.integrate(q, u) if u.any() else q
 
     def _coordinate_rate(self, q: Array, u: Array, v: Array) -> Array:
-        base = self.model.base
-        return v if base == "fixed" else inverse_differential(base, u, v)
+        return inverse_differential(self.model.base, u, v)

@@ -12,6 +12,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import PHState, Ports
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, WheelConstraint
 from vms_ph_dynamics.nonholonomic.form import _pivot_rows
+from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 
 from .carts import RADIUS, Axle, bicycle, differential_drive, mecanum_cart, swinging_fork
@@ -316,6 +317,20 @@ def test_a_posture_whose_independent_velocities_determine_nothing_is_said() -> N
     q = model.configuration({"shoulder": low})
     with pytest.raises(StateError, match="do not determine"):
         form.basis(model.evaluate(q, np.zeros(model.nv)))
+
+
+def test_an_arm_on_a_fixed_base_moves_as_a_constraint_allows() -> None:
+    panda = robots.load("panda")
+    task = PositionTask(panda)
+    form = NonholonomicForm(panda, [task])
+    at_rest = panda.evaluate(panda.home, np.zeros(panda.nv))
+    v = form.basis(at_rest) @ np.full(form.dimension, 0.3)
+    run = integrate(form, form.state(panda.home, v), dt=1e-3, steps=100)
+    end = panda.evaluate(run.states[-1].q, np.zeros(panda.nv))
+    assert np.abs(panda.difference(panda.home, end.q)).max() > 1e-2
+    # The positions have the error of the scheme, the balance that of rounding.
+    assert np.abs(task.value(end) - task.value(at_rest)).max() < 1e-8
+    assert np.abs(np.cumsum(run.audit.residual)).max() < 1e-12
 
 
 def test_a_fork_passes_a_quarter_turn_as_the_equations_with_multipliers_say() -> None:
