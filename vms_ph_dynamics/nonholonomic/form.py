@@ -18,6 +18,7 @@ from ..forms.standard import coadjoint_matrix
 from ..forms.state import StandardEnergy
 from ..groups import skew
 from ..model import VMSModel
+from ..robot.joints import BASE_COMPONENTS
 from ..tasks import Task
 
 _UP = np.array([0.0, 0.0, 1.0])
@@ -123,6 +124,7 @@ class WheelConstraint(Task):
 _RANK_TOLERANCE = 1e-9
 # Violation of a constraint up to which a velocity is taken as one that it allows, m/s.
 _MAX_VIOLATION = 1e-9
+_BASE_NAMES = ("base x", "base y", "base z", "base roll", "base pitch", "base yaw")
 
 
 class NonholonomicForm:
@@ -223,7 +225,8 @@ class NonholonomicForm:
         J = self.constraint_jacobian(d)
         block = J[:, self._dependent_ids]
         if np.linalg.svd(block, compute_uv=False)[-1] <= _RANK_TOLERANCE * np.linalg.norm(J):
-            names = (*("base x", "base y", "base yaw")[: self.model.b], *self.model.joint_names)
+            base_names = [_BASE_NAMES[k] for k in BASE_COMPONENTS[self.model.b]]
+            names = [*base_names, *self.model.joint_names]
             independent_names = ", ".join(names[i] for i in self.independent_ids)
             raise StateError(
                 f"the velocities {independent_names} do not determine the others at this posture: "

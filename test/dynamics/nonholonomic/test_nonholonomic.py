@@ -12,7 +12,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import PHState, Ports
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, WheelConstraint
 from vms_ph_dynamics.nonholonomic.form import _pivot_rows
-from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_dynamics.tasks import DistanceTask, PositionTask
 from vms_ph_io import robots
 
 from .carts import RADIUS, Axle, bicycle, differential_drive, mecanum_cart, swinging_fork
@@ -316,6 +316,16 @@ def test_a_posture_whose_independent_velocities_determine_nothing_is_said() -> N
         low, high = (middle, high) if coefficient(low) * coefficient(middle) > 0 else (low, middle)
     q = model.configuration({"shoulder": low})
     with pytest.raises(StateError, match="do not determine"):
+        form.basis(model.evaluate(q, np.zeros(model.nv)))
+
+
+def test_velocities_of_a_floating_base_have_names_where_they_determine_nothing() -> None:
+    model = robots.load("satellite_panda")
+    form = NonholonomicForm(model, [DistanceTask(model)])
+    q = model.home.copy()
+    q[:3] -= model.placement(model.end_effector, q)[:3, 3]  # a distance of zero has no direction
+    names = "base roll, base pitch, base yaw, panda_joint1, .*, panda_joint7 do not determine"
+    with pytest.raises(StateError, match=names):
         form.basis(model.evaluate(q, np.zeros(model.nv)))
 
 
