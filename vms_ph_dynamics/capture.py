@@ -102,7 +102,7 @@ def with_body(model: VMSModel, body: Body, frame: str | None = None) -> VMSModel
     parent = model_frame.parentJoint - 1
     inertias[parent] = inertias[parent] + model_frame.placement.act(body.pinocchio_inertia())
     tree = model.tree.with_inertias(inertias)
-    return copy_with(model, tree=tree, total_mass=tree.total_mass)
+    return copy_with(model, tree=tree, total_mass=tree.total_mass, urdf="")
 
 
 def capture(

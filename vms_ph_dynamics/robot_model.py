@@ -51,7 +51,8 @@ class RobotModel(WithHints):
             exclude zero. See :meth:`with_home`.
         fluid: the fluid that surrounds the robot, or None.
         urdf: the text that it was read from, for recordings; empty where that would make another
-            robot: with another gravity, without the fluid, or without locked joints.
+            robot: with another gravity, without the fluid or an attached body, or without locked
+            joints.
         tree: the kinematic tree behind the model, for those who call Pinocchio themselves.
     """
 

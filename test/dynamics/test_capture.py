@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import ModelError, StateError, VMSModel
-from vms_ph_dynamics.capture import Body, capture
+from vms_ph_dynamics.capture import Body, capture, with_body
 from vms_ph_dynamics.forms import momenta
 from vms_ph_io import robots
 
@@ -46,6 +46,13 @@ def test_capture_keeps_the_momentum_and_loses_energy(satellite: VMSModel, seed: 
     at_tool = after.J_end_effector @ caught.v
     assert np.abs(body.spatial_inertia() @ (at_tool - twist) - caught.impulse).max() < 1e-10
     assert caught.model.total_mass == pytest.approx(satellite.total_mass + body.mass)
+
+
+def test_a_robot_with_a_body_is_not_that_of_its_description() -> None:
+    body = Body(1.0, np.zeros(3), 0.01 * np.eye(3))
+    panda = robots.load("panda")
+    assert panda.urdf
+    assert with_body(panda, body).urdf == ""
 
 
 def test_bodies_that_cannot_be_are_refused_in_words(satellite: VMSModel) -> None:
