@@ -602,7 +602,7 @@ def _unknowns(
     if "gains" in unknown_kinds:
         unknowns += _gain_unknowns(model)
     if "armature" in unknown_kinds:
-        unknowns += armature_unknowns(joints, model.armature)
+        unknowns += armature_unknowns(joints, model.joints.prismatic, model.armature)
     if "inertia" in unknown_kinds:
         unknowns += inertia_unknowns(regressor)
     if "drag" in unknown_kinds:
@@ -664,7 +664,7 @@ def _correction_unknowns(
     """
     if not share:
         return inertia_unknowns(regressor, _LEAST_SHARE, _MASS_ERROR)
-    armature = armature_unknowns(model.joint_names, model.armature)
+    armature = armature_unknowns(model.joint_names, model.joints.prismatic, model.armature)
     names = {unknown.name for unknown in unknowns}
     rotors = [replace(u, deviation=share * u.deviation) for u in armature if u.name not in names]
     return [*inertia_unknowns(regressor, share), *rotors]

@@ -134,11 +134,13 @@ def friction_unknowns(
     return unknowns
 
 
-def armature_unknowns(joints: Sequence[str], armatures: Array) -> list[Unknown]:
-    """Return what rotors add to the armature of the description."""
+def armature_unknowns(
+    joints: Sequence[str], prismatic: Sequence[bool], armatures: Array
+) -> list[Unknown]:
+    """Return what rotors add to the armature of the description, kg m^2; kg of prismatic joints."""
     return [
-        Unknown(f"armature.{name}", "armature", "kg m^2", 0.0, 1.0, -float(armature))
-        for name, armature in zip(joints, armatures, strict=True)
+        Unknown(f"armature.{name}", "armature", "kg" if slides else "kg m^2", 0.0, 1.0, -armature)
+        for name, slides, armature in zip(joints, prismatic, armatures.tolist(), strict=True)
     ]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.identification.effort_meaning import EffortMeaning, effort_meaning
-from vms_ph_dynamics.identification.result import Parameter, payload_unknowns
+from vms_ph_dynamics.identification.result import Parameter, armature_unknowns, payload_unknowns
 
 from .known_truth import random_truth, recording
 
@@ -26,6 +26,12 @@ def test_a_parameter_knows_its_joint_and_is_multiplied_with_its_interval() -> No
 def test_a_load_may_weigh_half_of_what_carries_it_and_be_as_wide_as_a_hand() -> None:
     deviations = [u.deviation for u in payload_unknowns(8.0)]
     np.testing.assert_allclose(deviations, [4.0, *3 * [0.6], *6 * [0.09]])
+
+
+def test_what_a_rotor_adds_to_a_joint_that_slides_is_a_mass() -> None:
+    turns, slides = armature_unknowns(["wrist", "lift"], [False, True], np.array([0.1, 2.0]))
+    assert (turns.unit, slides.unit) == ("kg m^2", "kg")
+    assert (turns.floor, slides.floor) == (-0.1, -2.0)
 
 
 def test_an_effort_that_friction_explains_as_well_means_nothing() -> None:

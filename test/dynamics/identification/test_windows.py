@@ -167,7 +167,7 @@ def test_friction_and_rotor_of_a_motor_that_moves_two_joints_act_on_both(
     driven = replace(samples, torque=samples.torque + effort[:, None] * motors[5], motors=motors)
     unknowns = friction_unknowns(
         panda.joint_names, 7 * [False], 2 * [np.ones(7)], False, motors
-    ) + armature_unknowns(panda.joint_names, np.zeros(7))
+    ) + armature_unknowns(panda.joint_names, 7 * [False], np.zeros(7))
     five, six = (f"friction.{joint}" for joint in panda.joint_names[4:6])
     known = {f"{six}.motor_coulomb": coulomb, f"armature.{panda.joint_names[5]}": rotor}
     # What a motor's viscous friction does to the joint that moves is told as friction of the joint.
@@ -218,7 +218,8 @@ def test_accelerations_are_smoothed_as_much_as_predicts_held_out_time_best(
     model = EnergyRegressor(panda)
     motors = [np.ones(7), np.ones(7)], False, np.eye(7)
     unknowns = friction_unknowns(panda.joint_names, 7 * [False], *motors)
-    unknowns += [*inertia_unknowns(model), *armature_unknowns(panda.joint_names, np.zeros(7))]
+    rotors = armature_unknowns(panda.joint_names, 7 * [False], np.zeros(7))
+    unknowns += [*inertia_unknowns(model), *rotors]
     settings = WindowSettings(panda.end_effector)
     assert best_width(panda, slow, unknowns, settings) == 100  # as the motion has no haste
     # Nor has one with a rotor of which the description knows nothing.
