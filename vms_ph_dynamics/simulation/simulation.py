@@ -270,8 +270,9 @@ class Simulation:
         if not model.n or not speed_change.max() > _MAX_SPEED_CHANGE:
             return ""
         k = int(np.argmax(speed_change))
+        unit = "kg" if model.joints.prismatic[k] else "kg m^2"
         return (
-            f"; '{model.joint_names[k]}' moves {1.0 / mobility[k]:.2g} kg m^2 and no rotor: state "
+            f"; '{model.joint_names[k]}' moves {1.0 / mobility[k]:.2g} {unit} and no rotor: state "
             'armature="..." of its motor in <dynamics>'
         )
 

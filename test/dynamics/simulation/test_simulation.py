@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import Command, Reference, RobotState, TaskSpaceIDAPBC
-from vms_ph_dynamics import CanonicalForm, Ports, VMSModel
+from vms_ph_dynamics import CanonicalForm, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.simulation import Sample, Simulation, in_world_axes
 from vms_ph_dynamics.simulation.surroundings import Pushes
 
@@ -136,3 +136,16 @@ def test_a_push_begins_and_ends_on_the_steps_of_its_times() -> None:
     assert steps[1].tolist() == list(range(49, 59))
     assert steps[2].tolist() == [79]
     assert set(found[steps[0], 0]) == {10.0}
+
+
+def test_a_carriage_that_is_too_light_for_its_force_is_named_with_its_mass() -> None:
+    rail = VMSModel.from_urdf(
+        """<robot name="rail"><link name="rail"/><link name="carriage"><inertial>
+        <mass value="1e-4"/><inertia ixx="1e-6" iyy="1e-6" izz="1e-6"/></inertial></link>
+        <joint name="slide" type="prismatic"><parent link="rail"/><child link="carriage"/>
+        <axis xyz="1 0 0"/><limit lower="-1" upper="1" effort="1e3" velocity="1"/></joint>
+        </robot>"""
+    )
+    force = Ports(np.full(1, 1e3))
+    simulation = Simulation(StandardForm(rail), np.zeros(1), 1e-3, lambda q, v, dt: force)
+    assert "'slide' moves 0.0001 kg and no rotor" in simulation._light_joint_hint()
