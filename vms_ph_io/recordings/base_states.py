@@ -157,7 +157,8 @@ def moving_root(recording: Recording, model: VMSModel) -> str:
     for series in recording.bases:
         if series.child.rpartition("/")[2] == root and series.table.has(0):
             pose = series.table.rows(0, 100_000)[:, 1 : 1 + len(POSE)]
-            if np.max(np.ptp(pose, axis=0)) > 0.0:
+            pose = pose[np.isfinite(pose).all(axis=1)]
+            if (pose != pose[:1]).any():
                 return root
     return ""
 

@@ -16,7 +16,9 @@ from vms_ph_io import Push, load_urdf, robots, simulate
 from vms_ph_io.audits import answers, audit
 from vms_ph_io.bag import BagWriter, MessageTypes
 from vms_ph_io.recordings import RecordingError, read_recording
+from vms_ph_io.recordings.base_states import moving_root
 from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
+from vms_ph_io.recordings.recording import POSE, TWIST, Recording, Series
 
 NAMES = {
     "odometry": "nav_msgs/msg/Odometry",
@@ -139,6 +141,18 @@ def test_a_base_at_a_lower_rate_is_interpolated_and_that_is_said(
     assert read.conditioning.rates == {"/odom": pytest.approx(100.0)}
     expected = np.array([s.q for s in samples])
     np.testing.assert_allclose(samples_of(read).q[:400], expected[:400], atol=1e-4)
+
+
+def test_a_pose_that_is_no_number_does_not_hide_that_a_root_moves(tmp_path: Path) -> None:
+    recording, panda = Recording(tmp_path, "rosbag2"), robots.load("panda")
+    series = Series.make("/odom", (*POSE, *TWIST), child="panda_link0")
+    recording.bases.append(series)
+    no_twist = np.full(6, np.nan)
+    for k, x in enumerate((0.0, 0.0, np.nan)):
+        series.table.append(k, [0.0, x, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, *no_twist])
+    assert moving_root(recording, panda) == ""
+    series.table.append(3, [0.0, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, *no_twist])
+    assert moving_root(recording, panda) == "panda_link0"
 
 
 def test_a_moving_base_without_a_recorded_pose_is_refused(
