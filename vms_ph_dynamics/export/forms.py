@@ -37,6 +37,10 @@ class FormArrays(ArrayNamespace):
         """Return vectors one after the other."""
         return self.module.concatenate(vectors)
 
+    def split(self, vector: Expression, size: int) -> tuple[Expression, Expression]:
+        """Return the first entries of a vector, and the rest."""
+        return vector[:size], vector[size:]
+
     def column(self, x: Expression) -> Expression:
         """Return a vector as a matrix with one column, (k,1)."""
         return x
@@ -159,28 +163,30 @@ class DecoupledTerms(FormTerms):
 
     def velocity(self, z: Expression) -> Expression:
         """Return ``(v_hat - A qdot, qdot)`` with ``qdot = M_hat_m^-1 pi_hat``."""
-        rates = self.shape_factors.solve(z[self.b :])
-        locked_velocity = self.locked_inverse @ z[: self.b]
-        return self.xp.concatenate([locked_velocity - self.connection @ rates, rates])
+        p, pi_hat = self.xp.split(z, self.b)
+        rates = self.shape_factors.solve(pi_hat)
+        return self.xp.concatenate([self.locked_inverse @ p - self.connection @ rates, rates])
 
     def momenta(self, v: Expression) -> Expression:
         """Return ``(p, pi - A^T p)``."""
-        z, b = self.tree.M @ v, self.b
-        return self.xp.concatenate([z[:b], z[b:] - self.connection.T @ z[:b]])
+        p, pi = self.xp.split(self.tree.M @ v, self.b)
+        return self.xp.concatenate([p, pi - self.connection.T @ p])
 
     def kinetic(self, z: Expression, v: Expression) -> dict[str, Expression]:
         """Return the energies of the locked motion and of the shape [A (60)]."""
-        b = self.b
-        base = z[:b].T @ (self.locked_inverse @ z[:b]) / 2
-        return {"kinetic_base": base, "kinetic_shape": z[b:].T @ v[b:] / 2}
+        p, pi_hat = self.xp.split(z, self.b)
+        base = p.T @ (self.locked_inverse @ p) / 2
+        return {"kinetic_base": base, "kinetic_shape": pi_hat.T @ v[self.b :] / 2}
 
     def momentum_rate(self, z: Expression, v: Expression, force: Expression) -> Expression:
         """Return the rate without any derivative of the connection, as ``DecoupledForm`` does."""
-        b, rate = self.b, self.tree.slope(v) + force
-        locked_velocity = self.xp.concatenate([self.locked_inverse @ z[:b], 0.0 * z[b:]])
-        inertia_drift = self.tree.mass_rate_times(v, locked_velocity)
-        coupled_rate = self.connection.T @ (inertia_drift[:b] - rate[:b])
-        return self.xp.concatenate([rate[:b], rate[b:] + coupled_rate - inertia_drift[b:]])
+        p, pi_hat = self.xp.split(z, self.b)
+        base_rate, shape_rate = self.xp.split(self.tree.slope(v) + force, self.b)
+        locked_velocity = self.xp.concatenate([self.locked_inverse @ p, 0.0 * pi_hat])
+        drift = self.tree.mass_rate_times(v, locked_velocity)
+        base_drift, shape_drift = self.xp.split(drift, self.b)
+        coupled_rate = self.connection.T @ (base_drift - base_rate)
+        return self.xp.concatenate([base_rate, shape_rate + coupled_rate - shape_drift])
 
 
 class TaskTerms(FormTerms):

@@ -46,6 +46,11 @@ class CasadiArrays(FormArrays):
         """Return columns one below the other."""
         return ca.vertcat(*columns)
 
+    def split(self, vector: Expression, size: int) -> tuple[Expression, Expression]:
+        """Return the first entries of a column, and the rest; CasADi slices (1,1) into (1,0)."""
+        first, rest = ca.vertsplit(vector, [0, size, vector.shape[0]])
+        return first, rest
+
     def factorise(self, matrix: Expression) -> "LTDLFactorisation":
         """Factorise a matrix, without pivoting or square roots."""
         return LTDLFactorisation(matrix)

@@ -10,6 +10,7 @@ import casadi as ca
 from ..forms import DecoupledTerms, FormTerms, StandardTerms
 from ..spatial import Expression
 from .form import CasadiForm, Function
+from .linear_algebra import CASADI
 
 
 def coadjoint_matrix(p: Expression) -> Expression:
@@ -35,15 +36,17 @@ class CasadiStandardForm(CasadiForm):
     @cached_property
     def gradient(self) -> Function:
         """``(q, z)`` to ``(v_b, dK/dq at fixed z, qdot)``, (b+2n,) [A (47)]."""
-        v, b = self._velocity, self.model.b
-        return self._function("gradient", {"dH": ca.vertcat(v[:b], -self._slope[b:], v[b:])})
+        b = self.model.b
+        v_b, qdot = CASADI.split(self._velocity, b)
+        return self._function("gradient", {"dH": ca.vertcat(v_b, -self._slope[b:], qdot)})
 
     @cached_property
     def interconnection(self) -> Function:
         """``(q, z)`` to ``J = diag(ad~_p, [[0, I], [-I, 0]])``, (b+2n,b+2n) [A (48)]."""
         b, n = self.model.b, self.model.n
         matrix = _canonical_structure(b, n)
-        matrix[:b, :b] = coadjoint_matrix(self._z[:b])
+        p, _ = CASADI.split(self._z, b)
+        matrix[:b, :b] = coadjoint_matrix(p)
         return self._function("interconnection", {"J": matrix})
 
     @cached_property
@@ -65,7 +68,8 @@ class CasadiDecoupledForm(CasadiForm):
         At fixed ``(p, pi_hat)`` the connection contributes ``-(dA^T/dq p)^T qdot``.
         """
         b, v = self.model.b, self._velocity
-        v_hat, slope = self._terms.locked_inverse @ self._z[:b], -self._slope[b:]
+        p, _ = CASADI.split(self._z, b)
+        v_hat, slope = self._terms.locked_inverse @ p, -self._slope[b:]
         if b:
             # dK/dq at fixed (p, pi) is that at fixed (p, pi_hat), less L^T of the joint rates.
             slope += self._connection_slope.T @ v[b:]

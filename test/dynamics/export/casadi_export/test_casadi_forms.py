@@ -32,6 +32,7 @@ from vms_ph_dynamics import (
     Task,
     TaskSpaceForm,
     VMSModel,
+    rate_derivatives,
 )
 from vms_ph_dynamics.export.casadi import CasadiForm
 from vms_ph_dynamics.forms import PHRate
@@ -241,6 +242,33 @@ def test_energy_structure_and_powers_are_those_of_the_form(
 
 def _fields(ports: Ports) -> dict[str, object]:
     return {name: getattr(ports, name) for name in Ports.__dataclass_fields__}
+
+
+@pytest.mark.parametrize("kind", [StandardForm, DecoupledForm])
+def test_a_robot_with_one_joint_on_a_fixed_base_has_all_functions(
+    kind: type[StandardForm] | type[DecoupledForm],
+) -> None:
+    door = VMSModel.from_urdf(
+        """<robot name="door"><link name="frame"/><link name="leaf"><inertial>
+        <origin xyz="0.1 0 -0.1"/><mass value="1.2"/><inertia ixx="0.02" iyy="0.02" izz="0.03"/>
+        </inertial></link>
+        <joint name="hinge" type="revolute"><parent link="frame"/><child link="leaf"/>
+        <axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="9" velocity="3"/></joint></robot>"""
+    )
+    form, wrench = kind(door), np.arange(6.0)
+    ports = Ports(np.ones(1), None, wrench)
+    exported, x = form.casadi(), form.state(np.array([0.3]), np.array([0.7]))
+    inputs = {"q": x.q, "z": x.z, "torque": 1.0, "wrench_end_effector": wrench}
+    derivatives = exported.rate_derivatives(**inputs)
+    for name, value in vars(rate_derivatives(form, x, ports, parameters=False)).items():
+        if value.size:
+            assert apart(derivatives[name], value) < RATE
+    assert apart(exported.rate(**inputs)["zdot"], form.rate(x, ports).zdot) < RATE
+    assert apart(exported.gradient(q=x.q, z=x.z)["dH"], form.gradient(x)) < RATE
+    assert apart(exported.interconnection(q=x.q, z=x.z)["J"], form.interconnection(x)) < RATE
+    assert apart(exported.momenta(q=x.q, v=0.7)["z"], x.z) < RATE
+    energies = exported.hamiltonian(q=x.q, z=x.z)
+    assert apart(energies["total"], form.hamiltonian(x).total) < RATE
 
 
 @pytest.mark.parametrize("base", ["fixed", "planar", "floating"])
