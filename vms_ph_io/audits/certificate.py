@@ -124,6 +124,7 @@ class _EnergySums:
 
     def __init__(self, motion: RecordedMotion) -> None:
         self._model, self.noise_variance, self.fast_work = motion.model, 0.0, 0.0
+        self.is_exact = motion.recording.port_energies is not None
         # Times, works, and works of the weight.
         self.blocks: list[Array] = [np.zeros((3, 1))]
         self.squared_rates = self.largest_errors = self._errors = np.zeros(1)
@@ -141,6 +142,7 @@ class _EnergySums:
         if exact is not None and not np.diff(exact[RESETS]).any():
             names = [name for name in ("torque", "wrench_base") if name in exact]
             return sum((np.diff(exact[name]) for name in names), np.zeros(len(samples) - 1))
+        self.is_exact = False
         effort = samples.torque
         if b and "base" in samples.wrenches:
             effort = np.hstack([samples.wrenches["base"][:, BASE_COMPONENTS[b]], effort])
@@ -185,15 +187,15 @@ def certify(
         RecordingError: efforts are missing, or are no torques.
     """
     sums, model, gaps = _EnergySums(motion), motion.model, motion.order.gaps
-    is_exact = motion.recording.port_energies is not None
-    has_base_wrench = "base" in motion.ports or (is_exact and model.b > 0)
+    has_energies = sums.is_exact
+    has_base_wrench = "base" in motion.ports or (has_energies and model.b > 0)
     ports = [*(["wrench_base"] if has_base_wrench else []), *model.joint_names]
-    if not is_exact and (remedy := motion.conditioning.remedy(model.joint_names)):
+    if not has_energies and (remedy := motion.conditioning.remedy(model.joint_names)):
         raise RecordingError(
             f"the efforts are not what they seem, so nothing is certified; {remedy}"
         )
     joints = motion.conditioning.without_effort or ([] if ports else ["the base"])
-    if joints and not is_exact:
+    if joints and not has_energies:
         text = f"no effort of {', '.join(joints)} is recorded: what it gave cannot be certified"
         raise RecordingError(text)
     duration, step_count, lost = 0.0, 0, 0
@@ -207,10 +209,13 @@ def certify(
         step_count += len(dt)
         progress(step_count / len(motion), "certifying")
     rule = "held from sample to sample" if motion.options.commanded else "by the trapezoidal rule"
-    method = "port energies that the simulation has integrated" if is_exact else f"efforts {rule}"
+    method = f"efforts {rule}"
+    if has_energies:
+        interrupted = "" if sums.is_exact else f", and {method} where these are interrupted"
+        method = f"port energies that the simulation has integrated{interrupted}"
     times, work, weight = np.hstack(sums.blocks)
     supplied_energy, largest_step = np.cumsum(work - weight), float(np.abs(work - weight).max())
-    if not work.any() and largest_step > 0.0 and not is_exact:
+    if not work.any() and largest_step > 0.0 and not has_energies:
         raise RecordingError("all efforts are zero while the robot moves: nothing can be certified")
     peak_index = int(np.argmax(supplied_energy))
     margin = None if budget is None else budget - float(supplied_energy[peak_index])
@@ -218,7 +223,7 @@ def certify(
         tuple(ports), duration, len(motion), lost, len(gaps), sum(length for _, length in gaps),
         float(supplied_energy[-1]), float(supplied_energy[peak_index]), float(times[peak_index]),
         float((supplied_energy - np.minimum.accumulate(supplied_energy)).max()), largest_step,
-        0.0 if is_exact else _uncertainty(motion, duration, sums),
+        0.0 if sums.is_exact else _uncertainty(motion, duration, sums),
         float(weight.sum()), budget, margin, method,
     )  # fmt: skip
 

@@ -16,9 +16,10 @@ from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.simulation.contact import Body, MujocoEngine, Scene, Shape
 from vms_ph_io import robots, simulate
 from vms_ph_io.audits import Audit, answers, audit, document, lines, write_report
+from vms_ph_io.audits.certificate import certify
 from vms_ph_io.audits.identified import with_identification
+from vms_ph_io.recordings import Series, read_recording
 from vms_ph_io.recordings import motion as recorded_motion
-from vms_ph_io.recordings import read_recording
 from vms_ph_io.recordings.fields import read_fields
 from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
 
@@ -62,6 +63,26 @@ def test_the_audit_of_a_bag_equals_the_live_balance(pushed: tuple[VMSModel, Path
     assert done.ledger.largest_unaccounted < 1e-9
     assert done.friction == "URDF"
     assert done.ledger.recorded["wrench_end_effector"] != 0.0
+
+
+def test_a_certificate_says_that_port_energies_are_interrupted(
+    pushed: tuple[VMSModel, Path, float],
+) -> None:
+    model, bag, _ = pushed
+    recording = read_recording(bag)
+    exact = certify(RecordedMotion(recording, model))
+    assert exact.method == "port energies that the simulation has integrated"
+    assert exact.uncertainty == 0.0
+    assert recording.port_energies is not None
+    table = recording.port_energies.table
+    rows = np.delete(np.arange(len(table)), 300)  # a message that was lost
+    recording.port_energies = Series.make("/vms_ph/port_energy", table.columns[1:])
+    recording.port_energies.table.extend(table.times[rows], table.rows(0, len(table))[rows])
+    interrupted = certify(RecordedMotion(recording, model))
+    assert interrupted.method.endswith("by the trapezoidal rule where these are interrupted")
+    assert interrupted.uncertainty > 0.0
+    # The error of the trapezoidal rule with steps of 1 ms, relative to the energy.
+    assert abs(interrupted.supplied - exact.supplied) < 1e-4 * abs(exact.supplied)
 
 
 def test_samples_alone_give_the_same_within_the_bound_that_is_stated(
