@@ -242,9 +242,9 @@ def assert_equals_live(audited: Audit, bag: Path) -> int:
     (live,) = read_fields(bag, ["/vms_ph/power"])[0].values()
     start = audited.recording.joints[0].table.times[0]
     stamps = start + np.round(1e9 * ledger.time).astype(np.int64)
-    _, at, of = np.intersect1d(stamps, live.table.times, return_indices=True)
-    columns = [live.names.index(name) for name in ("stored", "unaccounted_energy")]
-    theirs = live.values[of][:, columns]
+    _, at, of = np.intersect1d(stamps, live.times, return_indices=True)
+    columns = [live.columns.index(name) for name in ("stored", "unaccounted_energy")]
+    theirs = live.rows(0, len(live))[of][:, columns]
     energy = ledger.series["kinetic"] + ledger.series["potential"]
     ours = np.column_stack([energy, ledger.series["unaccounted"]])[at]
     # At a reset the change of the monitor's energy is not that of the robot.

@@ -6,13 +6,12 @@
 import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import Array, VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 from ..settings.bounded_text import writing
 from .messages import Messages, decode
@@ -20,27 +19,6 @@ from .recording import Table
 
 MAX_ARRAY_LENGTH = 64
 """Items of an array that become columns; of longer ones, such as images, none do."""
-
-
-@dataclass
-class Columns:
-    """The numbers of the messages of one topic.
-
-    Attributes:
-        table: times (ns) and values.
-    """
-
-    table: Table
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns, such as ``position.joint1`` or ``twist.linear.x``."""
-        return self.table.columns
-
-    @property
-    def values(self) -> Array:
-        """All values, (N, columns)."""
-        return self.table.rows(0, len(self.table))
 
 
 def numbers_of(message: Any) -> dict[str, float]:
@@ -62,30 +40,33 @@ def stamp_of(message: Any, log_time: int) -> int:
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec) or log_time
 
 
-def read_fields(path: Path, topics: Sequence[str] = ()) -> tuple[dict[str, Columns], list[str]]:
-    """Return the columns of some topics of a bag, or of all, and what was damaged or left out.
+def read_fields(path: Path, topics: Sequence[str] = ()) -> tuple[dict[str, Table], list[str]]:
+    """Return the numbers of some topics of a bag, or of all, and what was damaged or left out.
+
+    The columns of a topic are called by the path of their fields, such as ``position.joint1`` or
+    ``twist.linear.x``.
 
     Raises:
         RecordingError: there is no bag.
     """
     messages = Messages(path)
-    columns_by_topic: dict[str, Columns] = {}
+    tables: dict[str, Table] = {}
     omission_counts = Counter[str]()
     for message in messages.on_topics(set(topics) if topics else None):
-        content, columns = decode(message), columns_by_topic.get(message.topic)
+        content, table = decode(message), tables.get(message.topic)
         numbers = {} if content is None else numbers_of(content)
-        if columns is None and numbers:
-            columns = columns_by_topic[message.topic] = Columns(Table(tuple(numbers)))
-        if columns is not None and tuple(numbers) == columns.names:
-            columns.table.append(stamp_of(content, message.log_time), list(numbers.values()))
+        if table is None and numbers:
+            table = tables[message.topic] = Table(tuple(numbers))
+        if table is not None and tuple(numbers) == table.columns:
+            table.append(stamp_of(content, message.log_time), list(numbers.values()))
             continue
         reason = "the bytes do not fit the definition" if content is None else "no numbers in it"
-        if columns is not None and numbers:
-            other_names = ", ".join(sorted({*numbers} ^ {*columns.names})[:3]) or "their order"
+        if table is not None and numbers:
+            other_names = ", ".join(sorted({*numbers} ^ {*table.columns})[:3]) or "their order"
             reason = f"other columns than in the first message, such as {other_names}"
         omission_counts[f"{message.topic} ({message.type}) left out: {reason}"] += 1
     notes = [f"{n} message{'s' * (n > 1)} of {text}" for text, n in omission_counts.items()]
-    return columns_by_topic, [*messages.notes, *notes]
+    return tables, [*messages.notes, *notes]
 
 
 def _collect_numbers(message: Any, path: str, numbers: dict[str, float]) -> None:
@@ -118,11 +99,11 @@ def _numbered_items(name: str, value: Any, names: Any) -> Iterator[tuple[str, An
 _CHUNK_ROWS = 20_000
 
 
-def export(columns: Mapping[str, Columns], out: Path) -> list[Path]:
+def export(tables: Mapping[str, Table], out: Path) -> list[Path]:
     """Write the numbers of topics, with ``time`` in s, to files.
 
     Args:
-        columns: by topic.
+        tables: by topic.
         out: a ``.csv`` file for one topic, a ``.npz`` file, or a folder, which gets
             a CSV for each topic. Joint states give the columns that ``vms-ph audit`` reads.
 
@@ -132,33 +113,34 @@ def export(columns: Mapping[str, Columns], out: Path) -> list[Path]:
     with writing(out):
         if out.suffix == ".npz":
             arrays = {}
-            for topic, data in columns.items():
-                values = data.values
-                arrays[f"{topic}.time"] = data.table.times * 1e-9
-                arrays |= {f"{topic}.{name}": values[:, k] for k, name in enumerate(data.names)}
+            for topic, table in tables.items():
+                columns = table.rows(0, len(table)).T
+                arrays[f"{topic}.time"] = table.times * 1e-9
+                names = (f"{topic}.{name}" for name in table.columns)
+                arrays |= zip(names, columns, strict=True)
             np.savez_compressed(out, **arrays)
             return [out]
         if out.suffix == ".csv":
-            if len(columns) != 1:
+            if len(tables) != 1:
                 raise VmsPhError(
                     f"{out.name} takes one topic; choose it with --topics, or give a folder or an "
-                    f".npz file. There are {', '.join(columns)}"
+                    f".npz file. There are {', '.join(tables)}"
                 )
-            return [_write_csv(data, out) for data in columns.values()]
+            return [_write_csv(table, out) for table in tables.values()]
         out.mkdir(parents=True, exist_ok=True)
         return [
-            _write_csv(data, out / (topic.strip("/").replace("/", "__") + ".csv"))
-            for topic, data in columns.items()
+            _write_csv(table, out / (topic.strip("/").replace("/", "__") + ".csv"))
+            for topic, table in tables.items()
         ]
 
 
-def _write_csv(columns: Columns, file: Path) -> Path:
-    times = columns.table.times
+def _write_csv(table: Table, file: Path) -> Path:
+    times = table.times
     with file.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
-        writer.writerow(("time", *columns.names))
+        writer.writerow(("time", *table.columns))
         for begin in range(0, len(times), _CHUNK_ROWS):
-            rows = columns.table.rows(begin, begin + _CHUNK_ROWS).tolist()
+            rows = table.rows(begin, begin + _CHUNK_ROWS).tolist()
             for time, row in zip(times[begin : begin + _CHUNK_ROWS].tolist(), rows, strict=True):
                 # Digits of integer nanoseconds, which a float of seconds since 1970 has not.
                 writer.writerow((f"{time // 10**9}.{time % 10**9:09d}", *row))

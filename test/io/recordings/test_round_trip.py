@@ -57,7 +57,7 @@ def test_the_audit_of_a_bag_equals_the_live_balance(pushed: tuple[VMSModel, Path
         ("stored", done.ledger.series["kinetic"] + done.ledger.series["potential"]),
         ("unaccounted_energy", done.ledger.series["unaccounted"]),
     ):
-        theirs = live_power.values[:, live_power.names.index(name)]
+        theirs = live_power.rows(0, len(live_power))[:, live_power.columns.index(name)]
         assert len(theirs) == 601
         np.testing.assert_allclose(theirs - theirs[0], ours - ours[0], atol=1e-9)
     assert done.ledger.largest_unaccounted < 1e-9
