@@ -160,7 +160,7 @@ class ExportedTree(MimicMap):
         carries: ``ad_v^T p`` for the base, the gradient of the kinetic energy for a joint.
         """
         twists = self._twists(self.full_velocity(v))
-        momenta = self._subtree_sums([b.inertia.momentum(t) for b, t in self._with_bodies(twists)])
+        momenta = self._subtree_momenta(twists)
         rows = [
             b.subspace.T @ self.xp.coad(t, p)
             for (b, t), p in zip(self._with_bodies(twists), momenta[1:], strict=True)
@@ -176,7 +176,7 @@ class ExportedTree(MimicMap):
             parent_twist = twists[i] - body.subspace @ w[body.rows, :]
             rate = body.placement.twist_in_body(twist_rates[body.parent])
             twist_rates.append(rate - self.xp.ad(joint_twist, parent_twist))
-        momenta = self._subtree_sums([b.inertia.momentum(t) for b, t in self._with_bodies(twists)])
+        momenta = self._subtree_momenta(twists)
         wrenches = [zero, *(b.inertia.momentum(t) for b, t in self._with_bodies(twist_rates))]
         rows: list[Expression] = [None] * len(self.bodies)
         for i in reversed(range(1, len(self.bodies))):
@@ -231,7 +231,9 @@ class ExportedTree(MimicMap):
             twists.append(body.placement.twist_in_body(twists[body.parent]) + relative)
         return twists
 
-    def _subtree_sums(self, momenta: list[Expression]) -> list[Expression]:
+    def _subtree_momenta(self, twists: list[Expression]) -> list[Expression]:
+        """The momentum of each body with all that it carries, (6,1)."""
+        momenta = (body.inertia.momentum(twist) for body, twist in self._with_bodies(twists))
         sums = [self.xp.zeros(6, 1), *momenta]
         for i in reversed(range(1, len(self.bodies))):
             body = self.bodies[i]

@@ -195,7 +195,7 @@ def identify(
         trials.append(regression.trial(variant, prior, None if is_new else trials[-1].rows))
         is_sought = len(trials) == 1 and is_moving and len(recordings) <= _MAX_RECORDINGS
         if is_sought and trials[0].error.max() > _DISTURBED_ERROR:
-            undisturbed, periods = _undisturbed_solution(recordings, trials[0])
+            undisturbed, periods = _undisturbed_parts(recordings, trials[0])
             if periods and undisturbed:
                 laws: dict[str, Any] = {"friction": friction, "prior": asked_prior}
                 result = identify(model, undisturbed, kinds, frame=frame, settings=settings, **laws)
@@ -417,7 +417,7 @@ class _Trial(NamedTuple):
         return float(sizes**2 @ is_inertia) <= limit * float(excited_shares @ is_inertia)
 
 
-def _undisturbed_solution(
+def _undisturbed_parts(
     recordings: Sequence[MotionSamples], trial: _Trial
 ) -> tuple[list[MotionSamples], list[tuple[float, float]]]:
     """Return what is left of recordings without disturbances, and the times of these, s.
@@ -831,7 +831,7 @@ def _inertia(
     deviations = np.linalg.norm(solution.factor[:, indices] @ combinations.matrix.T, axis=0)
     value = combinations.matrix @ (regressor.parameters + solution.mean[indices])
     consistent_value = combinations.matrix @ (regressor.parameters + consistent[indices])
-    units = {name: unknowns[k].unit for k in indices for name in [unknowns[k].name]}
+    units = {unknowns[k].name: unknowns[k].unit for k in indices}
     parameters = []
     for k, name in enumerate(combinations.names):
         prior_size = float(np.linalg.norm(combinations.matrix[k] * prior_deviation))

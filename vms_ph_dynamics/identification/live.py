@@ -186,9 +186,9 @@ class LiveIdentification:
         if not new_windows:
             return None
         self._remember(new_windows)
-        self._detect_change(self._windows)
+        self._detect_change()
         self._forget()
-        return None if len(self._windows) < _MIN_WINDOWS else self._result(self._windows)
+        return None if len(self._windows) < _MIN_WINDOWS else self._result()
 
     def _remember(self, new_windows: Sequence[Windows]) -> None:
         for windows in new_windows:
@@ -210,11 +210,12 @@ class LiveIdentification:
             is_recent &= (self._epochs >= self._epochs[-1] - 1).all(axis=1)
         self._select(is_recent)
 
-    def _detect_change(self, windows: Windows) -> None:
+    def _detect_change(self) -> None:
         """Begin an epoch where the latest windows say that the load or a friction has changed."""
         if len(self._past_estimates) < 2:
             return
         estimate_end, past, count = self._past_estimates[0]
+        windows = self._windows
         rows = np.flatnonzero(windows.begin >= estimate_end)
         if rows.size < 10:
             return
@@ -244,7 +245,8 @@ class LiveIdentification:
         self._windows = self._windows.select(selection)
         self._epochs, self._is_joined = self._epochs[selection], is_joined[selection]
 
-    def _result(self, windows: Windows) -> LiveResult:
+    def _result(self) -> LiveResult:
+        windows = self._windows
         unknowns = self._unknowns(np.sqrt(self._mean_squares))
         unknown_count = len(unknowns)
         columns = windows.columns.copy()

@@ -386,8 +386,7 @@ class WindowStream:
         # The stamps, by which windows with an end in common are recognised.
         stamps = np.array([samples[edge_index].t for edge_index in edge_indices])
         windows = replace(windows, begin=stamps[:-1], end=stamps[1:])
-        begins = edges[:-1].astype(np.intp)
-        excursion = np.add.reduceat(np.abs(motion.step[: edges[-1]]), begins, axis=0).max(axis=1)
+        excursion = window_sums(np.abs(motion.step), edges).max(axis=1)
         is_moving = excursion > _MIN_SPEED * (windows.end - windows.begin)
         return [windows.select(is_moving)] if is_moving.any() else []
 

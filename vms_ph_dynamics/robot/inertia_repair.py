@@ -9,7 +9,7 @@ the whole robot.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pinocchio as pin
@@ -301,7 +301,7 @@ def _carrying_inertia(model: Any, joint: int) -> Any:
 
 InertiaMode = Literal["auto", "strict", "repair", "as_given"]
 
-MODES = ("auto", "strict", "repair", "as_given")
+MODES = get_args(InertiaMode)
 
 _HINTS = {
     "strict": "inertia='strict' refuses all of these, inertia='auto' the grave ones",

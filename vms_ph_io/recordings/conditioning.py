@@ -140,7 +140,7 @@ class Conditioning:
         return [*sentences, *self._effort_sentences(joints), *self.notes]
 
     def _lag_sentence(self) -> str:
-        if self.lag != self.lag:
+        if np.isnan(self.lag):
             return (
                 f"no lag of velocities behind positions is found up to {1e3 * LONGEST_LAG:.0f} ms, "
                 "where the search ends; none is corrected"

@@ -293,7 +293,7 @@ def mjcf_text(
         )
     robot_in_mujoco = build(robot, scene, dt, Friction.from_model(robot), True, shapes)
     spec, data = robot_in_mujoco.spec, mujoco.MjData(robot_in_mujoco.model)
-    Coordinates(robot, robot_in_mujoco).set_motion(data, home, home[: robot.nv] * 0.0)
+    Coordinates(robot, robot_in_mujoco).set_motion(data, home, np.zeros(robot.nv))
     for name in robot.joint_names:
         motor = spec.add_actuator(name=name, target=name)
         motor.trntype = mujoco.mjtTrn.mjTRN_JOINT
