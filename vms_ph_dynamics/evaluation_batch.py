@@ -44,12 +44,11 @@ class EvaluationBatch:
 
     Every term is computed on first use; those that are named together are computed in one pass.
     Beside the terms of an evaluation there are ``centre_of_mass`` (N,3), ``centroidal_momentum``
-    and ``spatial_momentum`` (N,6), see :func:`~vms_ph_dynamics.evaluation`, and the rows of
-    the energies in the inertial parameters of the bodies, ``kinetic_regressor`` and
-    ``potential_regressor`` (N,10 bodies): ``kinetic_energy = kinetic_regressor @ parameters`` with
-    ten parameters for each of Pinocchio's bodies, the base first where it moves: mass, mass times
-    centre (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the origin of the body. Armature and fluid are
-    no part of them.
+    and ``spatial_momentum`` (N,6), see :func:`.momenta`, and the rows of the energies in the
+    inertial parameters of the bodies, ``kinetic_regressor`` and ``potential_regressor``
+    (N,10 bodies): ``kinetic_energy = kinetic_regressor @ parameters`` with ten parameters for each
+    of Pinocchio's bodies, the base first where it moves: mass, mass times centre (3), Ixx, Ixy,
+    Iyy, Ixz, Iyz, Izz about the origin of the body. Armature and fluid are no part of them.
 
     Attributes:
         model: the robot.

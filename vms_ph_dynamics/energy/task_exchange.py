@@ -57,7 +57,7 @@ _RENEWAL_ALIGNMENT = 0.5
 
 @dataclass(frozen=True)
 class Exchange:
-    """Power from null-space energy to task energy, W; NaN if the robot has no null space.
+    """Power from null-space energy to task energy, W; NaN without a null space or if singular.
 
     Attributes:
         total: power by inertia alone.

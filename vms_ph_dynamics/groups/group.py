@@ -13,8 +13,8 @@ from ..arrays import Array
 class Group(ABC):
     """A matrix Lie group; elements are matrices, algebra elements are vectors, linear part first.
 
-    Velocities are body velocities: ``gdot = g hat(v)``. The differentials ``dexp`` and ``dcayley``
-    are left-trivialised accordingly: along a curve x(t), ``exp(x)`` has the body velocity
+    Velocities are body velocities: ``gdot = g hat(v)``. The differentials of exponential and Cayley
+    map are left-trivialised accordingly: along a curve x(t), ``exp(x)`` has the body velocity
     ``dexp(x) xdot``.
 
     The linear part of positions and velocities is in m and m/s, angles in rad. d is the dimension;
@@ -68,7 +68,7 @@ class Group(ABC):
 
     @abstractmethod
     def dcayley_inverse(self, x: Array) -> Array:
-        """Return the inverse of :meth:`dcayley`, (d,d); exists for every x."""
+        """Return the inverse of the differential of :meth:`cayley`, (d,d); exists for every x."""
 
     @abstractmethod
     def Ad(self, g: Array) -> Array:
@@ -95,7 +95,10 @@ class Group(ABC):
         return np.stack([self.coad(e) @ p for e in np.eye(self.dimension)], axis=1)
 
     def random(self, rng: np.random.Generator) -> Array:
-        """Return a random element: rotations uniform, positions within a cube of 2 m."""
+        """Return the exponential of an algebra element, drawn uniformly from a cube.
+
+        The entries of that are within pi / sqrt(3), so that the rotation is by at most pi.
+        """
         return self.exp(np.pi * rng.uniform(-1, 1, self.dimension) / np.sqrt(3))
 
     def __repr__(self) -> str:

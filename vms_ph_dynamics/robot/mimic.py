@@ -6,7 +6,7 @@
 Pinocchio's own mimic joints cannot be used: its aba rejects them and its Coriolis matrix is wrong
 for them. With joint positions ``q_full = S y + c`` the terms of the full model are projected
 instead: ``M = P^T M_full P``, ``C = P^T C_full P``, with P the block-diagonal matrix of the
-    identity on the base and S.
+identity on the base and S.
 """
 
 import xml.etree.ElementTree as ET
