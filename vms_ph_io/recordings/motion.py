@@ -445,13 +445,12 @@ class RecordedMotion:
         self, samples: MotionSamples, is_measured: npt.NDArray[np.bool_]
     ) -> list[str]:
         """Return that wrenches may be reversed, where the balances of the joints show it."""
-        model, b = self.model, self.model.b
+        model, b, samples = self.model, self.model.b, samples.select(slice(_MAX_LAG_SAMPLES))
         frames = [f for f, wrench in samples.wrenches.items() if f != "base" and wrench.any()]
         is_useless = not samples.torque.any() or len(samples) < MARGIN or model.fluid is not None
         if not frames or is_useless:
             return []
-        arrays = samples.t, samples.q, samples.v, samples.torque
-        t, q, v, effort = (array[:_MAX_LAG_SAMPLES].copy() for array in arrays)
+        t, q, v, effort = samples.t, samples.q, samples.v, samples.torque
         force, misfits = np.zeros_like(effort), []
         for frame in frames:
             wrench, frame_id = samples.wrenches[frame], model.frame_id(frame)

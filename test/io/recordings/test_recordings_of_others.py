@@ -668,10 +668,11 @@ def test_a_wrench_without_a_frame_is_named_with_its_remedy(
     )
 
 
+@pytest.mark.parametrize("rate", [500.0, 4500.0])
 def test_a_wrench_of_the_robot_on_its_surroundings_looks_reversed(
-    panda: VMSModel, tmp_path: Path
+    panda: VMSModel, tmp_path: Path, rate: float
 ) -> None:
-    known = excited(panda, 1.0, 500.0)
+    known = excited(panda, 1.0, rate)
     force, wrench = 30.0 * np.sin(9.0 * known.t), np.zeros((len(known.t), 6))
     wrench[:, 0] = force
     acting = generalised_forces(panda, known.q, wrench, panda.frame_id("panda_link8"))
