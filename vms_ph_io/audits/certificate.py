@@ -39,7 +39,7 @@ class RecordedCertificate(PortCertificate):
         lost: samples that are missing, by the usual period.
         gaps: number of gaps, and ``gap_time`` their duration, s, in which nothing was seen.
         supplied: energy given beyond the weight, from the first sample to the last.
-        largest_supplied: its largest value since the first sample, and ``when``, s.
+        largest_supplied: its largest value since the first sample, and ``time`` of it, s.
         largest_rise: largest energy given in any interval: the capacity of a tank that
             returned energy refills.
         largest_step: largest energy given between two samples, which is not resolved.

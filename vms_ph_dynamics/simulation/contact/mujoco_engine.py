@@ -44,7 +44,7 @@ class MujocoEngine(Engine):
     scheme, and their energies are the efforts times the displacement. The energies of contacts,
     joint stops, friction and damping are their impulses times the mean of the velocities before
     and after, which is what they take from the kinetic energy. What is left of the balance is the
-    error of MuJoCo's scheme, :meth:`.Simulation.unaccounted`; the ports do not hide it.
+    error of MuJoCo's scheme, :meth:`.Simulation.unaccounted_energy`; the ports do not hide it.
 
     Attributes:
         scene: scene that surrounds the robot.
