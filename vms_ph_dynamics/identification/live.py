@@ -14,7 +14,14 @@ from ..energy.regressor import EnergyRegressor
 from ..model import VMSModel
 from .estimate import Estimate, estimate
 from .identify import consistent_estimate, load_unknowns, parameters_of
-from .result import Parameter, Unknown, friction_unknowns, prior_of, timing_unknown
+from .result import (
+    Parameter,
+    Unknown,
+    friction_unknowns,
+    parameter_named,
+    prior_of,
+    timing_unknown,
+)
 from .windows import Sample, Windows, WindowSettings, WindowStream, stack
 
 # Logarithm of how much likelier the windows must be with a change than without.
@@ -133,7 +140,7 @@ class LiveResult:
     changed: tuple[float, str] | None
 
     def __getitem__(self, name: str) -> Parameter:
-        return next(parameter for parameter in self.parameters if parameter.name == name)
+        return parameter_named(self.parameters, name)
 
 
 class LiveIdentification:

@@ -181,7 +181,7 @@ class Parameter:
 
     Attributes:
         name: such as ``payload_mass`` or ``friction.joint1.viscous``.
-        kind: payload, friction, gains, armature or inertia.
+        kind: payload, friction, gains, armature, inertia, drag, or timing.
         unit: SI.
         value: the estimate, physically consistent; None if the data do not excite it.
         low, high: bounds of the 95 % interval; None if the data do not excite it.
@@ -253,6 +253,18 @@ class Parameter:
             return True
         tolerance = max(0.5 * margin * (self.high - self.low + other.high - other.low), negligible)
         return self.low <= other.high + tolerance and other.low <= self.high + tolerance
+
+
+def parameter_named(parameters: Sequence[Parameter], name: str) -> Parameter:
+    """Return the parameter of a name.
+
+    Raises:
+        KeyError: there is none; the message has the names.
+    """
+    for parameter in parameters:
+        if parameter.name == name:
+            return parameter
+    raise KeyError(f"{name}; there are {', '.join(p.name for p in parameters)}")
 
 
 @dataclass(frozen=True)
@@ -342,10 +354,7 @@ class Identification:
     disturbed: tuple[tuple[float, float], ...] = ()
 
     def __getitem__(self, name: str) -> Parameter:
-        for parameter in self.parameters:
-            if parameter.name == name:
-                return parameter
-        raise KeyError(f"{name}; there are {', '.join(p.name for p in self.parameters)}")
+        return parameter_named(self.parameters, name)
 
     def __repr__(self) -> str:
         """Return how many parameters are claimed, and the first four of them."""

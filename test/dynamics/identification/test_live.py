@@ -19,7 +19,7 @@ from vms_ph_dynamics.identification.live import (
     LiveIdentification,
     LiveResult,
 )
-from vms_ph_dynamics.identification.result import payload_unknowns, prior_of
+from vms_ph_dynamics.identification.result import Parameter, payload_unknowns, prior_of
 from vms_ph_dynamics.identification.windows import (
     Sample,
     WindowSettings,
@@ -278,6 +278,13 @@ def test_samples_and_windows_that_are_kept_are_bounded() -> None:
 def test_a_frame_that_does_not_move_is_refused() -> None:
     with pytest.raises(ModelError, match="does not move"):
         LiveIdentification(robots.load("panda"), "panda_link0")
+
+
+def test_a_parameter_that_does_not_exist_is_named_with_those_that_do() -> None:
+    result = LiveResult(0.0, (Parameter("payload_mass", "payload", "kg"),), 0.0, 0.0, None)
+    assert result["payload_mass"].unit == "kg"
+    with pytest.raises(KeyError, match="load; there are payload_mass"):
+        result["load"]
 
 
 def test_half_a_minute_of_motion_is_remembered(panda: VMSModel) -> None:
