@@ -39,7 +39,7 @@ class Finding:
     """One thing that a recording tells.
 
     Attributes:
-        kind: efforts, payload, sign (also of a zero), gravity, contact or stop.
+        kind: efforts, payload, sign (also of a zero), gravity, disagreement, contact or stop.
         text: a sentence.
         evidence: numbers that support it, by name.
         begin, end: times of a contact, s.
