@@ -126,9 +126,8 @@ class ActuatorDynamics:
             ModelError: there is none of that name.
         """
         is_of_actuator = self.actuators.owner_indices == self.actuators.index(name)
-        self._is_failed |= is_of_actuator
-        if not reported:
-            self._is_unreported |= is_of_actuator
+        self._is_failed[is_of_actuator] = True
+        self._is_unreported[is_of_actuator] = not reported
 
     def repair(self) -> None:
         """End all failures."""

@@ -301,6 +301,9 @@ def test_the_thrusters_of_an_underwater_vehicle_still_make_every_wrench_without_
     held = dynamics.allocate(wanted, np.zeros(6))
     assert held.commands[2] != 0.0
     assert held.inputs[2] == 0.0
+    # Once its failure is reported too, the allocation does without it.
+    dynamics.fail("thruster_2")
+    assert dynamics.allocate(wanted, np.zeros(6)).commands[2] == 0.0
 
 
 def test_tilting_rotors_make_every_wrench_that_angles_within_their_limits_allow() -> None:
