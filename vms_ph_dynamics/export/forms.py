@@ -37,9 +37,9 @@ class FormArrays(ArrayNamespace):
         """Return vectors one after the other."""
         return self.module.concatenate(vectors)
 
-    def split(self, vector: Expression, size: int) -> tuple[Expression, Expression]:
-        """Return the first entries of a vector, and the rest."""
-        return vector[:size], vector[size:]
+    def take(self, vector: Expression, selection: Any) -> Expression:
+        """Return some entries of a vector, by a slice or by their indices."""
+        return vector[selection]
 
     def column(self, x: Expression) -> Expression:
         """Return a vector as a matrix with one column, (k,1)."""
@@ -163,30 +163,34 @@ class DecoupledTerms(FormTerms):
 
     def velocity(self, z: Expression) -> Expression:
         """Return ``(v_hat - A qdot, qdot)`` with ``qdot = M_hat_m^-1 pi_hat``."""
-        p, pi_hat = self.xp.split(z, self.b)
+        p, pi_hat = self._parts(z)
         rates = self.shape_factors.solve(pi_hat)
         return self.xp.concatenate([self.locked_inverse @ p - self.connection @ rates, rates])
 
     def momenta(self, v: Expression) -> Expression:
         """Return ``(p, pi - A^T p)``."""
-        p, pi = self.xp.split(self.tree.M @ v, self.b)
+        p, pi = self._parts(self.tree.M @ v)
         return self.xp.concatenate([p, pi - self.connection.T @ p])
 
     def kinetic(self, z: Expression, v: Expression) -> dict[str, Expression]:
         """Return the energies of the locked motion and of the shape [A (60)]."""
-        p, pi_hat = self.xp.split(z, self.b)
+        p, pi_hat = self._parts(z)
         base = p.T @ (self.locked_inverse @ p) / 2
         return {"kinetic_base": base, "kinetic_shape": pi_hat.T @ v[self.b :] / 2}
 
     def momentum_rate(self, z: Expression, v: Expression, force: Expression) -> Expression:
         """Return the rate without any derivative of the connection, as ``DecoupledForm`` does."""
-        p, pi_hat = self.xp.split(z, self.b)
-        base_rate, shape_rate = self.xp.split(self.tree.slope(v) + force, self.b)
+        p, pi_hat = self._parts(z)
+        base_rate, shape_rate = self._parts(self.tree.slope(v) + force)
         locked_velocity = self.xp.concatenate([self.locked_inverse @ p, 0.0 * pi_hat])
-        drift = self.tree.mass_rate_times(v, locked_velocity)
-        base_drift, shape_drift = self.xp.split(drift, self.b)
+        base_drift, shape_drift = self._parts(self.tree.mass_rate_times(v, locked_velocity))
         coupled_rate = self.connection.T @ (base_drift - base_rate)
         return self.xp.concatenate([base_rate, shape_rate + coupled_rate - shape_drift])
+
+    def _parts(self, vector: Expression) -> tuple[Expression, Expression]:
+        """Return the entries of the base, and those of the joints."""
+        base, joints = slice(self.b), slice(self.b, None)
+        return self.xp.take(vector, base), self.xp.take(vector, joints)
 
 
 class TaskTerms(FormTerms):
@@ -358,4 +362,4 @@ class CoordinateRates:
             rates = [rotation_of(xp, xp.column(q[3:7])) @ v[:3], twice_rate / 2]
             rates.append(-(q[3:4] * w[0:1] + q[4:5] * w[1:2] + q[5:6] * w[2:3]) / 2)
         factors = self._sign * q[self._partner] + (1.0 - np.abs(self._sign))
-        return xp.concatenate([*rates, factors * v[self._v_index]])
+        return xp.concatenate([*rates, factors * xp.take(v, self._v_index)])

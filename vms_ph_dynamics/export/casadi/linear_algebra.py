@@ -4,6 +4,7 @@
 """CasADi as an array namespace, and the factors of small symbolic matrices."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -46,10 +47,9 @@ class CasadiArrays(FormArrays):
         """Return columns one below the other."""
         return ca.vertcat(*columns)
 
-    def split(self, vector: Expression, size: int) -> tuple[Expression, Expression]:
-        """Return the first entries of a column, and the rest; CasADi slices (1,1) into (1,0)."""
-        first, rest = ca.vertsplit(vector, [0, size, vector.shape[0]])
-        return first, rest
+    def take(self, vector: Expression, selection: Any) -> Expression:
+        """Return some entries of a column; by one index CasADi would make a row of a (1,1)."""
+        return vector[selection, :]
 
     def factorise(self, matrix: Expression) -> "LTDLFactorisation":
         """Factorise a matrix, without pivoting or square roots."""

@@ -1,7 +1,10 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The standard and the inertially decoupled form as functions of CasADi."""
+"""The standard and the inertially decoupled form as functions of CasADi.
+
+Slices that may be empty have both indices: by one, CasADi makes a row of what is (1,1).
+"""
 
 from functools import cached_property
 
@@ -10,7 +13,6 @@ import casadi as ca
 from ..forms import DecoupledTerms, FormTerms, StandardTerms
 from ..spatial import Expression
 from .form import CasadiForm, Function
-from .linear_algebra import CASADI
 
 
 def coadjoint_matrix(p: Expression) -> Expression:
@@ -36,17 +38,15 @@ class CasadiStandardForm(CasadiForm):
     @cached_property
     def gradient(self) -> Function:
         """``(q, z)`` to ``(v_b, dK/dq at fixed z, qdot)``, (b+2n,) [A (47)]."""
-        b = self.model.b
-        v_b, qdot = CASADI.split(self._velocity, b)
-        return self._function("gradient", {"dH": ca.vertcat(v_b, -self._slope[b:], qdot)})
+        v, b = self._velocity, self.model.b
+        return self._function("gradient", {"dH": ca.vertcat(v[:b, :], -self._slope[b:], v[b:])})
 
     @cached_property
     def interconnection(self) -> Function:
         """``(q, z)`` to ``J = diag(ad~_p, [[0, I], [-I, 0]])``, (b+2n,b+2n) [A (48)]."""
         b, n = self.model.b, self.model.n
         matrix = _canonical_structure(b, n)
-        p, _ = CASADI.split(self._z, b)
-        matrix[:b, :b] = coadjoint_matrix(p)
+        matrix[:b, :b] = coadjoint_matrix(self._z[:b, :])
         return self._function("interconnection", {"J": matrix})
 
     @cached_property
@@ -68,8 +68,7 @@ class CasadiDecoupledForm(CasadiForm):
         At fixed ``(p, pi_hat)`` the connection contributes ``-(dA^T/dq p)^T qdot``.
         """
         b, v = self.model.b, self._velocity
-        p, _ = CASADI.split(self._z, b)
-        v_hat, slope = self._terms.locked_inverse @ p, -self._slope[b:]
+        v_hat, slope = self._terms.locked_inverse @ self._z[:b, :], -self._slope[b:]
         if b:
             # dK/dq at fixed (p, pi) is that at fixed (p, pi_hat), less L^T of the joint rates.
             slope += self._connection_slope.T @ v[b:]

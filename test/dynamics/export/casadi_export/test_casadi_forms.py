@@ -244,20 +244,22 @@ def _fields(ports: Ports) -> dict[str, object]:
     return {name: getattr(ports, name) for name in Ports.__dataclass_fields__}
 
 
+@pytest.mark.parametrize("joint", ["revolute", "continuous"])
 @pytest.mark.parametrize("kind", [StandardForm, DecoupledForm])
 def test_a_robot_with_one_joint_on_a_fixed_base_has_all_functions(
-    kind: type[StandardForm] | type[DecoupledForm],
+    kind: type[StandardForm] | type[DecoupledForm], joint: str
 ) -> None:
     door = VMSModel.from_urdf(
-        """<robot name="door"><link name="frame"/><link name="leaf"><inertial>
+        f"""<robot name="door"><link name="frame"/><link name="leaf"><inertial>
         <origin xyz="0.1 0 -0.1"/><mass value="1.2"/><inertia ixx="0.02" iyy="0.02" izz="0.03"/>
         </inertial></link>
-        <joint name="hinge" type="revolute"><parent link="frame"/><child link="leaf"/>
+        <joint name="hinge" type="{joint}"><parent link="frame"/><child link="leaf"/>
         <axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="9" velocity="3"/></joint></robot>"""
     )
     form, wrench = kind(door), np.arange(6.0)
     ports = Ports(np.ones(1), None, wrench)
-    exported, x = form.casadi(), form.state(np.array([0.3]), np.array([0.7]))
+    q = door.integrate(door.neutral_configuration(), np.array([0.3]))
+    exported, x = form.casadi(), form.state(q, np.array([0.7]))
     inputs = {"q": x.q, "z": x.z, "torque": 1.0, "wrench_end_effector": wrench}
     derivatives = exported.rate_derivatives(**inputs)
     for name, value in vars(rate_derivatives(form, x, ports, parameters=False)).items():
