@@ -161,8 +161,8 @@ class NonholonomicForm:
             constraints: tasks whose velocity is zero; rows that follow from others are left out.
 
         Raises:
-            ModelError: there is no constraint, one is of another robot, or none of the motions of
-                the robot is left.
+            ModelError: there is no constraint, one is of another robot, or all or none of the
+                motions of the robot are left.
         """
         if not constraints or any(task.model.tree is not model.tree for task in constraints):
             raise ModelError("give at least one constraint, all made for the model of the form")
@@ -178,6 +178,8 @@ class NonholonomicForm:
         evaluations = (Evaluation(model, posture, np.zeros(model.nv)) for posture in postures)
         jacobians = [self._stacked_jacobian(d) for d in evaluations]
         rank = max(int(np.linalg.matrix_rank(J, _RANK_TOLERANCE)) for J in jacobians)
+        if not rank:
+            raise ModelError("the constraints allow every motion of the robot; leave them out")
         if rank == model.nv:
             raise ModelError("the constraints leave the robot no motion; remove superfluous ones")
         # The Gram matrix over several configurations orders rows and columns by their share

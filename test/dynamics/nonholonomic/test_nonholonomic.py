@@ -329,6 +329,12 @@ def test_velocities_of_a_floating_base_have_names_where_they_determine_nothing()
         form.basis(model.evaluate(q, np.zeros(model.nv)))
 
 
+def test_constraints_that_allow_every_motion_are_refused() -> None:
+    panda = robots.load("panda")
+    with pytest.raises(ModelError, match="the constraints allow every motion of the robot"):
+        NonholonomicForm(panda, [DistanceTask(panda, "panda_link0", to=(1.0, 0.0, 0.0))])
+
+
 def test_an_arm_on_a_fixed_base_moves_as_a_constraint_allows() -> None:
     panda = robots.load("panda")
     task = PositionTask(panda)
