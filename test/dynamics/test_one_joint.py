@@ -8,6 +8,8 @@ import pytest
 
 from vms_ph_controllers import CartesianImpedance, Reference, RobotState
 from vms_ph_dynamics import Ports, StandardForm, VMSModel, integrate, linear_port_hamiltonian
+from vms_ph_dynamics.energy.samples import MotionSamples
+from vms_ph_dynamics.identification import identify
 from vms_ph_dynamics.tasks import CentreOfMassTask, PoseTask, PositionTask
 
 _SOLID = """<inertial><origin xyz="0.1 0 -0.1"/><mass value="1.2"/>
@@ -40,6 +42,17 @@ def test_a_wrench_at_its_end_effector_keeps_the_energy_balance(door: VMSModel) -
     run = integrate(form, start, lambda t, x: ports, dt=1e-3, steps=20)
     assert np.abs(run.audit.residual).max() < 1e-14
     assert linear_port_hamiltonian(form, start, ports).A.shape == (2, 2)
+
+
+def test_its_load_and_friction_are_identified(door: VMSModel) -> None:
+    t = np.arange(0.0, 8.0, 0.004)[:, None]
+    q, v, a = 0.8 * np.sin(2.0 * t), 1.6 * np.cos(2.0 * t), -3.2 * np.sin(2.0 * t)
+    q, v, a = q + 0.1 * np.sin(9.0 * t), v + 0.9 * np.cos(9.0 * t), a - 8.1 * np.sin(9.0 * t)
+    terms = door.evaluate_batch(q, v)
+    torque = terms.M[:, 0] * a + terms.g + 0.3 * v + 0.2 * np.tanh(v / 0.01)
+    found = identify(door, MotionSamples(t[:, 0], q, v, torque))  # of payload and friction
+    assert found["friction.hinge.viscous"].value == pytest.approx(0.3, abs=0.01)
+    assert found["friction.hinge.coulomb"].value == pytest.approx(0.2, abs=0.01)
 
 
 def test_an_impedance_controls_it(door: VMSModel) -> None:

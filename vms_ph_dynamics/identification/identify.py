@@ -139,8 +139,8 @@ def identify(
         settings: see :class:`Settings`.
 
     Raises:
-        OptionError: a kind is unknown, kinds cannot be told apart, or friction is given and asked
-            for.
+        OptionError: a kind is unknown, kinds cannot be told apart, friction is given and asked for,
+            or the robot has no joints.
         ModelError: the frame is unknown or does not move.
         StateError: the samples are not those of the model, or too few.
     """
@@ -150,6 +150,8 @@ def identify(
     recordings = [samples] if isinstance(samples, MotionSamples) else list(samples)
     if not recordings:
         raise OptionError("there is no recording to identify from; give at least one")
+    if not model.n:
+        raise OptionError(f"'{model.name}' has no joints, from whose efforts it is identified")
     frame = payload_frame(model) if frame is None else frame
     regressor = EnergyRegressor(model)
     regressor.of_frame(frame)
@@ -309,6 +311,7 @@ def identify(
 _DESCRIPTION_ERROR, _MAX_VIBRATION, _LARGE_ERROR = 0.1, 0.02, 0.05
 _INERTIA_FACTORS = (1.0, 3.0, 10.0)  # of the deviations of an inertia that is asked for
 
+_NO_EFFORTS = "the recording has no efforts, so nothing can be identified from it"
 _GAIN_DOUBT = "unsure, because a gain of the effort fits far better (--identify gains,friction)"
 _VIBRATION_DOUBT = "unsure, because vibrations too fast for the samples may be in the efforts"
 
@@ -544,7 +547,11 @@ def _effort_exclusions(
     """
     n, has_wrenches = model.n, any(motion.samples.wrenches for motion in motions)
     reasons = {"gains": "gains are not sought beside recorded wrenches"} if has_wrenches else {}
-    runs = [m for m in motions if m.moves and not m.samples.wrenches]
+    moving = [m for m in motions if m.moves]
+    runs = [m for m in moving if not m.samples.wrenches]
+    efforts = (x for m in moving for x in (m.torque, *m.samples.wrenches.values()))
+    if moving and model.fluid is None and not any(effort.any() for effort in efforts):
+        raise StateError(_NO_EFFORTS)
     if not runs or model.fluid is not None or "drag" in kinds:
         return reasons, np.zeros(n, bool), np.ones(n), np.zeros(n, bool)
     # One after the other, with gaps between them.
@@ -553,7 +560,7 @@ def _effort_exclusions(
     q, torque = (np.concatenate([getattr(m.samples, x) for m in runs]) for x in ("q", "torque"))
     is_measured = np.any(torque != 0.0, axis=0)
     if not is_measured.any():
-        raise StateError("the recording has no efforts, so nothing can be identified from it")
+        raise StateError(_NO_EFFORTS)
     v = np.concatenate([m.v for m in runs])
     meaning = effort_meaning(model, np.concatenate(times), q, v, torque, is_measured)
     is_left_out = ~is_measured | (meaning.unrelated_joints & (not {"inertia", "gain"} & set(kinds)))

@@ -89,7 +89,9 @@ def torque_windows(
     for row, k in enumerate(ids):
         v, a = motion.v[k], acceleration[row]
         state = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
-        rows = tree.restrict(pin.computeJointTorqueRegressor(tree.pinocchio, data, *state))[start:]
+        # Of a robot with one joint Pinocchio returns a vector.
+        full_rows = pin.computeJointTorqueRegressor(tree.pinocchio, data, *state)
+        rows = tree.restrict(full_rows.reshape(tree.pinocchio.nv, -1))[start:]
         target[row] -= rows @ regressor.parameters + (armature * a)[start:]
         if (fluid := model.fluid) is not None:
             d = model.evaluate(samples.q[k], v)

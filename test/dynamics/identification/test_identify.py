@@ -328,6 +328,16 @@ def test_mistakes_are_reported_in_one_sentence(truth: Truth, panda: VMSModel) ->
     with pytest.raises(StateError, match="q of the samples must have 12 columns"):
         identify(robots.load("hextilt"), samples)
     short = MotionSamples(samples.t[:5], samples.q[:5], samples.v[:5], samples.torque[:5])
+    block = VMSModel.from_urdf(
+        """<robot name="block"><link name="block"><inertial><mass value="1"/>
+        <inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial></link></robot>"""
+    )
+    with pytest.raises(OptionError, match="has no joints, from whose efforts it is identified"):
+        identify(block, samples)
+    wrenches = {panda.end_effector: np.zeros((len(samples), 6))}
+    without_efforts = replace(samples, torque=0.0 * samples.torque, wrenches=wrenches)
+    with pytest.raises(StateError, match="the recording has no efforts"):
+        identify(panda, without_efforts)
     with pytest.raises(StateError, match="20 samples"):
         identify(panda, short)
 
