@@ -55,6 +55,8 @@ def prefer_compiled(name: str, python_stepper: RobotStepper, native: bool | None
 def _unsupported_reason(name: str, model: VMSModel) -> str | None:
     if name not in COMPILED:
         return f"there is no compiled '{name}', only {', '.join(COMPILED)}"
+    if name == "discrete_gradient" and not model.n:
+        return f"'{model.name}' has no joints, which '{name}' in C++ needs"
     if model.fluid is not None:
         return f"'{model.name}' is in a fluid, which C++ does not cover"
     return None

@@ -115,8 +115,8 @@ class DiscreteGradient(RobotStepper):
         self.robot = CentroidalRobot(form.model, gravity)
         neutral_mass_matrix = self.robot.mass_matrix(form.model.neutral_configuration())
         self._inertia_diagonal = np.diag(neutral_mass_matrix)[form.model.b :].copy()
-        # Scales the multiplier to a velocity; only the magnitude matters.
-        self._root_inertia = sqrt(float(self._inertia_diagonal.mean()))
+        # Scales the multiplier to a velocity; only the magnitude matters, and not without joints.
+        self._root_inertia = sqrt(float(self._inertia_diagonal.mean())) if form.model.n else 1.0
 
     def begin(self, state: PHState, t: float) -> MidpointState:
         """Return the motion relative to the centre of mass."""
@@ -311,7 +311,7 @@ class DiscreteGradient(RobotStepper):
         # The kinetic energy of momentum - factor * direction is quadratic; the small root.
         slope, curvature = direction.dot(velocity), direction.dot(np.linalg.solve(M, direction))
         discriminant = slope * slope - 2.0 * curvature * energy_error
-        if abs(2.0 * curvature * energy_error) <= _MAX_CORRECTION * slope * slope:
+        if slope and abs(2.0 * curvature * energy_error) <= _MAX_CORRECTION * slope * slope:
             # ``slope`` has the sign of the step.
             factor = 2.0 * energy_error / (slope + copysign(sqrt(discriminant), slope))
             return end_state._replace(pi=end_state.pi - factor * direction[self.model.b :])

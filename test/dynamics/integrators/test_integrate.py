@@ -33,6 +33,18 @@ from vms_ph_io import robots
 from .conftest import moving, panda_on
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_body_without_joints_keeps_its_energy(scheme: str) -> None:
+    block = VMSModel.from_urdf(
+        """<robot name="block"><link name="block"><inertial><mass value="2"/>
+        <inertia ixx="0.1" iyy="0.2" izz="0.25"/></inertial></link></robot>"""
+    )
+    form = DecoupledForm(block)
+    start = form.state(block.home, np.array([0.1, 0.0, 0.3, 0.5, -0.4, 0.6]))
+    run = integrate(form, start, dt=1e-3, steps=50, scheme=scheme)
+    assert np.abs(run.energy - run.energy[0]).max() < 1e-9
+
+
 def test_a_run_is_recorded_at_every_so_many_steps_and_at_its_end() -> None:
     form, x = moving(panda_on("fixed"))
     run = integrate(form, x, dt=0.01, steps=25, stride=10, t0=1.0)
