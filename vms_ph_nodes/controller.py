@@ -9,7 +9,6 @@ the simulator calls it at every step.
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -71,7 +70,7 @@ class ControllerNode(ManagedNode):
         self._has_started, self._last_stamp = False, 0
         self._frames: Frames | None = None  # until the robot is known
         self._age = 0.0  # of states at the law, s
-        self._command: Any = None  # of the law
+        self._command: Command | None = None  # of the law
         # The body in the model of the law, and the last inertia received, which may be refused.
         self._carried_body: Body | None = None
         self._last_inertia = Inertia()
@@ -97,8 +96,8 @@ class ControllerNode(ManagedNode):
             self._start_law(state)
         if not self._has_started:
             return self._zero_command()
-        command = self._command = self._supervisor.update(state, self._reference_topics.take(q), dt)
-        return command
+        self._command = self._supervisor.update(state, self._reference_topics.take(q), dt)
+        return self._command
 
     def _start_law(self, state: RobotState) -> None:
         """Let the law begin at a state."""
@@ -112,7 +111,7 @@ class ControllerNode(ManagedNode):
     def _follow_trajectory(self, q: Array, dt: float) -> None:
         """Take the joint references of the trajectory that is followed, if any."""
         try:
-            reference = self._trajectory_action.reference(q[self._model.nq - self._model.n :], dt)
+            reference = self._trajectory_action.reference(self._model.joint_positions(q), dt)
         except Exception as error:  # the middleware may raise anything; the law goes on
             self._health.report(ERROR, f"the trajectory ended: {error}")
             self._trajectory_action.reset()

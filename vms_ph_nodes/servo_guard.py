@@ -57,7 +57,7 @@ class ServoGuardNode(GuardNode):
     def _update_guard(self, state: JoinedState, dt: float) -> GuardedCommand:
         command = self._latest_command.value
         desired_command = np.full(self._model.n, np.nan) if command is None else command
-        return self._guard.update(state.q[-self._model.n :], desired_command, dt)
+        return self._guard.update(state.joints, desired_command, dt)
 
     def _hold(self, cause: str, dt: float) -> GuardedCommand:
         no_positions = np.full(self._model.n, np.nan)

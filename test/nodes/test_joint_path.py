@@ -3,14 +3,17 @@
 
 """Paths through joint space from trajectory messages."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import rclpy
 
-from vms_ph_dynamics import StateError
-from vms_ph_io import robots
+from vms_ph_dynamics import Array, StateError
+from vms_ph_io import load_urdf, robots
+from vms_ph_nodes.controller import ControllerNode
 from vms_ph_nodes.topics.trajectory_action import JointPath, path_from_message
 
 MODEL = robots.load("hextilt")
@@ -53,6 +56,37 @@ def test_without_velocities_the_path_is_straight_and_begins_at_the_robot() -> No
     np.testing.assert_allclose(path.positions_at(1.0), 0.25 + 0.5 * np.array(goal))
     np.testing.assert_allclose(path.positions_at(5.0), goal)
     assert path.duration == 2.0
+
+
+def test_a_continuous_joint_begins_in_the_turn_of_the_first_point() -> None:
+    model = load_urdf(Path(__file__).parents[1] / "golden/native/crane.urdf")
+    names, start = list(model.joint_names), np.full(model.n, 0.1)
+    goal = start.copy()
+    start[0], goal[0] = -3.1, 2.0 * np.pi - 2.9  # an endless joint
+    path = path_from_message(model, trajectory((2.0, goal.tolist(), []), names=names), start)
+    np.testing.assert_allclose(path.positions_at(0.0)[0], goal[0] - 0.2)
+    np.testing.assert_allclose(path.positions_at(0.0)[1:], start[1:])
+    np.testing.assert_array_equal(path.positions_at(2.0), goal)
+
+
+@pytest.mark.wire
+def test_a_controller_tells_the_action_the_angles_of_endless_joints() -> None:
+    model = load_urdf(Path(__file__).parents[1] / "golden/native/crane.urdf")
+    positions = np.array([0.5, 0.2, 0.3, 0.4, -2.0])
+    told: list[Array] = []
+    rclpy.init(args=["--ros-args", "-p", "controller:=CartesianImpedance"], domain_id=86)
+    try:
+        node = ControllerNode(model)
+        node._trajectory_action = SimpleNamespace(  # type: ignore[assignment]
+            reference=lambda joints, dt: told.append(joints), reset=lambda: None
+        )
+        node.begin()
+        q = model.configuration(dict(zip(model.joint_names, positions.tolist(), strict=True)))
+        node.control(q, np.zeros(model.nv), 0.01)
+        node.destroy_node()
+    finally:
+        rclpy.shutdown()
+    np.testing.assert_allclose(told[0], positions)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ import rclpy
 from sensor_msgs.msg import JointState
 from vms_ph.msg import EnergyCertificate
 
+from vms_ph_controllers import Status
+from vms_ph_controllers.guard import GuardedCommand
 from vms_ph_dynamics import OptionError
 from vms_ph_nodes.servo_guard import ServoGuardNode
 
@@ -107,6 +110,30 @@ def test_velocities_become_zero_where_no_state_arrives(start) -> None:
     while robot.commands[-1].velocity[0] != 0.0 and time.monotonic() < deadline:
         robot.executor.spin_once(0.05)  # the policy and the robot are silent
     assert list(robot.commands[-1].velocity) == [0.0] * 7
+
+
+def test_an_endless_joint_is_guarded_at_the_angle_that_its_driver_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    robot = Path(__file__).parents[1] / "golden/native/crane.urdf"
+    given = (f"robot:={robot}", "stiffness:=[100.0]", "state_age:=0.0", "delay:=0")
+    words = [word for each in given for word in ("-p", each)]
+    rclpy.init(args=["--ros-args", *words], domain_id=82)
+    try:
+        node = ServoGuardNode()
+        sent: list[GuardedCommand] = []
+        monkeypatch.setattr(node, "_send", lambda command, stamp: sent.append(command))
+        q = np.array([7.0, 0.2, 0.2, 0.2, -7.0])
+        wanted = JointState(name=list(node._model.joint_names), position=(q + 0.01).tolist())
+        node._on_command(wanted)
+        measured = JointState(name=wanted.name, position=q.tolist(), velocity=[0.0] * 5)
+        measured.header.stamp.sec = 1
+        node._measured_states._on_joints(measured)
+        assert sent[0].status is Status.OK
+        np.testing.assert_array_equal(sent[0].command, wanted.position)
+        node.destroy_node()
+    finally:
+        rclpy.shutdown()
 
 
 def test_servos_without_a_stiffness_are_refused() -> None:

@@ -132,9 +132,7 @@ class DecoupledVMSController(VehicleController):
         super()._prepare()
         self._base_share = 1.0 if self._output.base_is_actuated else 0.0
         self._components = BASE_COMPONENTS[model.base]
-        joints = model.joints
-        is_revolute = ~np.array(joints.prismatic, dtype=bool)
-        self._is_continuous = is_revolute & np.isinf(joints.lower) & np.isinf(joints.upper)
+        self._is_continuous = model.joints.continuous
 
     def _start_holding(self, d: Evaluation) -> None:
         super()._start_holding(d)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pinocchio as pin
 
 from ..arrays import Array, frozen
@@ -157,6 +158,11 @@ class JointTable:
     damping: Array
     friction: Array
     prismatic: tuple[bool, ...]
+
+    @property
+    def continuous(self) -> npt.NDArray[np.bool_]:
+        """Whether each joint turns without end, (n,)."""
+        return ~np.array(self.prismatic, dtype=bool) & np.isinf(self.lower) & np.isinf(self.upper)
 
 
 def joint_table(model: Any, joints: Sequence[int], projection: Array | None = None) -> JointTable:

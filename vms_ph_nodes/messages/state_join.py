@@ -41,6 +41,8 @@ class JoinedState:
         stamp: ns; that of the newest message in it from a joint that is not slower than others.
         q: (nq,) configuration; where a joint or the base is older, predicted to the stamp.
         v: (nv,) velocity; zero for a moving base without odometry.
+        joints: (n,) positions of the joints in ``q``, rad or m; of a continuous joint with the
+            turns that its driver counts.
         effort: (n,) joint efforts, N m or N; not a number where the driver gives none.
         age: how much older than the stamp its oldest part, a joint or the odometry, is, s.
     """
@@ -48,6 +50,7 @@ class JoinedState:
     stamp: int
     q: Array
     v: Array
+    joints: Array
     effort: Array
     age: float
 
@@ -222,15 +225,15 @@ class StateJoin:
             self._on_refusal(problem)
             return
         ages = ages_ns / NS_PER_SEC
-        n, position = self._model.n, self._position
+        n, position = self._model.n, self._position.copy()
         if ages[:n].any():
-            position = position + ages[:n] * self._rate
+            position += ages[:n] * self._rate
         q, v = from_joints(self._model, position, self._rate)
         if self._base is not None:
             q, v = with_base(self._model, q, v, self._base, float(ages[n]))
         age = max(0.0, float(ages.max()))
         effort = np.where(np.abs(self._effort) <= MAX_VALUE, self._effort, np.nan)
-        self._on_state(JoinedState(stamp, q, v, effort, age))
+        self._on_state(JoinedState(stamp, q, v, position, effort, age))
 
     def _state_problem(self, ages_ns: Array) -> str:
         """Return why the parts make no state, or an empty string."""

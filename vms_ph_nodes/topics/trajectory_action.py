@@ -19,7 +19,7 @@ from rclpy.task import Future
 
 from vms_ph_dynamics import Array, StateError, VMSModel
 
-from ..messages.conversions import NS_PER_SEC
+from ..messages.conversions import NS_PER_SEC, from_joints
 
 
 class JointPath:
@@ -63,8 +63,17 @@ class JointPath:
         )
 
 
+def _displacement(model: VMSModel, start: Array, end: Array) -> Array:
+    """Return by how much joints move (n,), a continuous joint the shorter way, rad or m."""
+    at_rest = np.zeros(model.n)
+    (start_q, _), (end_q, _) = (from_joints(model, each, at_rest) for each in (start, end))
+    return model.difference(start_q, end_q)[model.b :]
+
+
 def path_from_message(model: VMSModel, message: Any, start_positions: Array) -> JointPath:
     """Return the path of a trajectory_msgs/JointTrajectory that begins at the joint positions (n,).
+
+    A continuous joint begins in the turn that is nearest to the first point.
 
     Raises:
         StateError: a joint that is missing or unknown, or points that are no path.
@@ -95,7 +104,8 @@ def path_from_message(model: VMSModel, message: Any, start_positions: Array) -> 
     if not (np.isfinite(positions).all() and np.isfinite(velocities).all()):
         raise StateError("a trajectory must be finite; given: a number that is not")
     if times[0] > 0.0:
-        times, positions = [0.0, *times], np.vstack([start_positions, positions])
+        start = positions[0] - _displacement(model, start_positions, positions[0])
+        times, positions = [0.0, *times], np.vstack([start, positions])
         velocities = np.vstack([np.zeros(model.n), velocities])
     return JointPath(np.array(times), positions, velocities if has_velocities else None)
 
@@ -166,7 +176,7 @@ class TrajectoryAction:
         """Return the joint positions (n,) of the trajectory after a time step, or None without one.
 
         Args:
-            joints: (n,) present positions.
+            joints: (n,) present positions, of continuous joints in any turn.
             dt: time since the last call, s.
         """
         self._joint_positions, goal = joints, self._goal
@@ -177,10 +187,11 @@ class TrajectoryAction:
             return joints
         goal.time += dt
         desired_positions = goal.path.positions_at(goal.time)
-        error = np.abs(desired_positions - joints)
+        displacement = _displacement(self._model, joints, desired_positions)
+        error = np.abs(displacement)
         if goal.time - goal.feedback_time >= _FEEDBACK_PERIOD:
             goal.feedback_time = goal.time
-            self._send_feedback(goal, desired_positions, joints)
+            self._send_feedback(goal, desired_positions, joints, displacement)
         if np.any(error > goal.path_tolerance):
             self._end("PATH_TOLERANCE_VIOLATED", self._violation(error, goal.path_tolerance))
             return joints
@@ -195,11 +206,11 @@ class TrajectoryAction:
         k = int(np.argmax(error / tolerance))
         return f"{self._model.joint_names[k]} is off by {error[k]:.3g}; allowed: {tolerance[k]:.3g}"
 
-    def _send_feedback(self, goal: _Goal, goal_joints: Array, joints: Array) -> None:
+    def _send_feedback(self, goal: _Goal, goal_joints: Array, joints: Array, error: Array) -> None:
         message = self._action_type.Feedback(joint_names=list(self._model.joint_names))
         message.header.stamp = self._node.get_clock().now().to_msg()
         message.desired.positions, message.actual.positions = goal_joints.tolist(), joints.tolist()
-        message.error.positions = (goal_joints - joints).tolist()
+        message.error.positions = error.tolist()
         goal.handle.publish_feedback(message)
 
     def _on_goal(self, request: Any) -> Any:
