@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import rclpy
+from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -116,6 +117,17 @@ def test_a_push_supplies_energy_for_its_time_and_no_longer(bench: Bench) -> None
     bench.until(lambda: supplied() > before + 1e-3)
     bench.until(lambda: not bench.commands._pushes)
     bench.until(lambda: not bench.simulator.simulation.sample().wrench_end_effector.any(), 0.24)
+
+
+def test_a_push_on_a_tool_acts_in_world_axes_whatever_its_name(bench: Bench) -> None:
+    received: list[WrenchStamped] = []
+    topic = wrench_topic("gripper_base")
+    subscription = bench.page.create_subscription(WrenchStamped, topic, received.append, 10)
+    bench.commands.push("gripper_base", (1.0, 0.0, 0.0), 1.0)
+    bench.until(lambda: bool(received))
+    assert received[0].header.frame_id == "world"
+    bench.until(lambda: not bench.commands._pushes)
+    bench.page.destroy_subscription(subscription)
 
 
 def test_a_pull_acts_while_it_is_held_and_ends_at_once(bench: Bench) -> None:

@@ -31,7 +31,7 @@ from vms_ph_io.installation import command_name
 from vms_ph_io.wings import WINGS
 
 from ..messages.conversions import NS_PER_SEC, check_range, in_range, to_point, to_vector, to_wrench
-from ..messages.frames import tool_topic
+from ..messages.frames import WORLD, tool_topic
 from ..node.health import InputDiagnostics
 from ..node.process import interrupt
 
@@ -159,7 +159,7 @@ class Commands:
             # The last message is zero: the simulator drops a wrench only after its timeout.
             is_over = now >= end_time
             message = WrenchStamped(wrench=Wrench() if is_over else wrench)
-            message.header.frame_id = "" if topic.endswith("base") else "world"
+            message.header.frame_id = "" if topic == wrench_topic("base") else WORLD
             message.header.stamp = self._node.get_clock().now().to_msg()
             self._publishers[topic].publish(message)
             if is_over:
