@@ -12,6 +12,7 @@ import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from vms_ph.msg import EnergyCertificate
 from vms_ph.srv import ChangeBudget
@@ -98,6 +99,14 @@ def test_a_drained_tank_and_a_silent_controller_are_told(between: Between) -> No
     assert "no usable state" in between.certificates[-1].reason
 
 
+def test_a_larger_tank_has_room_for_a_budget_without_a_state_between(between: Between) -> None:
+    guard, level = between.guard, between.guard._guard.level
+    guard.set_parameters([Parameter("tank_capacity", value=level + 10.0)])
+    request = ChangeBudget.Request(energy=10.0, freezing=ChangeBudget.Request.KEEP)
+    assert "changed by 10 J" in guard._on_change_budget(request, ChangeBudget.Response()).message
+    assert guard._guard.level == pytest.approx(level + 10.0)
+
+
 def test_a_guarded_base_is_sent_no_wrench_that_its_working_rotors_cannot_give() -> None:
     arguments = ["robot:=hextilt", "failed_actuators:=rotor_2", "delay:=0", "engagement_time:=0.0"]
     given = [word for each in arguments for word in ("-p", each)]
@@ -126,7 +135,8 @@ def test_a_guarded_base_is_sent_no_wrench_that_its_working_rotors_cannot_give() 
             efforts.publish(torque)
             for _ in range(5):
                 executor.spin_once(0.02)
-            guard._on_state(JoinedState(time.time_ns(), q, v, np.zeros(model.n), 0.0))
+            joints, no_effort = model.joint_positions(q), np.zeros(model.n)
+            guard._on_state(JoinedState(time.time_ns(), q, v, joints, no_effort, 0.0))
             executor.spin_once(0.02)
             for each in sent:
                 effort = from_wrench_base(model, each.wrench)

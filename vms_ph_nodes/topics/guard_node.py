@@ -124,6 +124,7 @@ class GuardNode(ReportingNode):
         self, request: ChangeBudget.Request, response: ChangeBudget.Response
     ) -> ChangeBudget.Response:
         tank, energy = self._guard.tank, float(request.energy)
+        tank.capacity = self._guard.settings.tank_capacity  # may have changed since the last update
         response.level = tank.level
         if not np.isfinite(request.energy) or request.freezing > ChangeBudget.Request.THAW:
             response.message = "energy must be finite, J, and freezing KEEP, FREEZE or THAW"
