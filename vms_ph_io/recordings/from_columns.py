@@ -52,6 +52,8 @@ def read_columns(
     source_type = _ArraySource if path.suffix in ARRAY_SUFFIXES or has_files else _TextSource
     source = source_type(recording, column_map, progress)
     quantities, joints = _quantities(path, column_map, source)
+    if not joints and "base_position" not in quantities:
+        raise RecordingError(f"{path} names no joints and has no base_position")
     blocks = source.blocks(quantities, len(joints))
     if joints:
         factors = column_map.coupling(joints)
@@ -99,14 +101,17 @@ def _store(recording: Recording, blocks: _Blocks, names: list[str], rate: float)
             text = f"the times of {name} reach {np.nanmax(np.abs(stamps)):.3g} s, which no clock "
             text += "shows; if they are nanoseconds, give time the unit ns in a column map"
             raise RecordingError(text)
-        if origin is None:
-            origin = float(np.floor(stamps[np.abs(stamps) < _LATEST_TIME][0])) if count else 0.0
         is_valid = (np.abs(stamps) < _LATEST_TIME).all(axis=1)  # nor what is not a number
-        # Whole seconds apart: a float of seconds since 1970 times 1e9 is not exact.
-        seconds_since_origin = stamps[is_valid, 0] - origin + stamps[is_valid, 1:].sum(axis=1)
-        times = np.round(seconds_since_origin * 1e9).astype(np.int64) + int(origin) * 10**9
         if not is_valid.all():
             recording.notes.append(f"{int((~is_valid).sum())} rows without a time were left out")
+        stamps = stamps[is_valid]
+        if not len(stamps):
+            continue
+        # Whole seconds apart: a float of seconds since 1970 times 1e9 is not exact.
+        if origin is None:
+            origin = float(np.floor(stamps[0, 0]))
+        seconds_since_origin = stamps[:, 0] - origin + stamps[:, 1:].sum(axis=1)
+        times = np.round(seconds_since_origin * 1e9).astype(np.int64) + int(origin) * 10**9
         for table, sizes in tables:
             arrays = [block.get(key, np.full((count, size), np.nan)) for key, size in sizes.items()]
             table.extend(times, np.hstack([np.zeros((count, 1)), *arrays])[is_valid])

@@ -253,6 +253,30 @@ def test_an_npz_with_the_names_of_the_quantities_needs_no_map(known: Known, tmp_
     rows_of(read_recording(tmp_path / "b.npz"), known)
 
 
+def test_rows_without_a_time_are_left_out_also_where_no_other_comes_before(
+    known: Known, tmp_path: Path
+) -> None:
+    known.write_csv(tmp_path / "run.csv")
+    head, *rows = (tmp_path / "run.csv").read_text().splitlines()
+    timeless = ["nan" + row[row.index(",") :] for row in rows * 40]
+    (tmp_path / "run.csv").write_text("\n".join([head, *timeless, *rows]))
+    recording = read_recording(tmp_path / "run.csv")
+    rows_of(recording, known)
+    left_out = [int(note.split()[0]) for note in recording.notes if "without a time" in note]
+    assert sum(left_out) == len(timeless)
+    assert len(left_out) > 1  # in several blocks
+
+
+def test_arrays_without_times_or_joints_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    file, position = tmp_path / "a.npz", np.zeros((3, 1))
+    np.savez(file, time=np.full(3, np.nan), position=position, joints=np.array(["a"]))
+    with pytest.raises(RecordingError, match="no rows of numbers"):
+        read_recording(file)
+    np.savez(file, time=np.arange(3.0), position=position, joints=np.array([], str))
+    with pytest.raises(RecordingError, match="names no joints"):
+        read_recording(file)
+
+
 REFUSED = {
     "effort: 3\nspeed: 4": "unknown key 'speed'",
     "joints: [a]\nposition: {columns: 1, unit: furlong}": "'furlong' is no unit of position",
