@@ -129,6 +129,22 @@ def test_a_second_run_is_a_ghost_at_the_same_time(page: Any) -> None:
     assert "ghost" not in page._head_html.content
 
 
+def test_runs_in_folders_of_the_same_name_are_both_there(bags: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / day / "run" / "bag" for day in ("mon", "tue")]
+    for path, recorded in zip(paths, ("a", "b"), strict=True):
+        path.parent.mkdir(parents=True)
+        path.symlink_to(bags / recorded)
+    server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    try:
+        page = Replay(server, paths, _load, compare=True)
+        assert [*page._paths.values()] == paths
+        assert page._run is not None
+        assert page._ghost_run is not None
+        assert (page._run.path, page._ghost_run.path) == (paths[0], paths[1])
+    finally:
+        server.stop()
+
+
 def test_the_curves_of_the_report_can_be_plotted_beside_those_of_the_ghost(page: Any) -> None:
     page._compare(next(name for name in page._paths if name.endswith("/b")))
     for choice in page._plot_choice.options:

@@ -166,7 +166,7 @@ class Replay:
             speed: speed of the replay, one of SPEEDS, in times of real time.
         """
         self._server, self._load = server, load
-        self._paths = {_run_name(path): path for path in runs}
+        self._paths = _paths_by_name(runs)
         self._loaded_runs: dict[Path, RecordedRun] = {}
         self._run: RecordedRun | None = None
         self._ghost_run: RecordedRun | None = None
@@ -334,6 +334,7 @@ class Replay:
     def _describe_runs(self) -> None:
         """Say how the energy balance of the run ends."""
         lines, badge, tint = [], "", f"rgb{_GHOST_COLOUR}"
+        names = {path: name for name, path in self._paths.items()}
         for run, run_name, colour in ((self._run, "run", ""), (self._ghost_run, "ghost", tint)):
             if run is None:
                 continue
@@ -345,7 +346,7 @@ class Replay:
             )
             lines.append(
                 f'<b style="color:{colour}">{run_name}</b> '
-                f"{escape(_run_name(run.path))}, over all {run.duration:.1f} s: {balance_html}"
+                f"{escape(names[run.path])}, over all {run.duration:.1f} s: {balance_html}"
             )
         self._show_text("<br>".join(lines), badge)
 
@@ -405,5 +406,10 @@ def _axis_bounds(columns: Sequence[Any]) -> tuple[float, float]:
     return round_bounds(low, high, _MIN_RANGE)
 
 
-def _run_name(path: Path) -> str:
-    return f"{path.parent.name}/{path.name}" if path.parent.name else path.name
+def _paths_by_name(paths: Iterable[Path]) -> dict[str, Path]:
+    """Return paths by the last two parts of each, or by the whole of it where those are taken."""
+    paths_by_name: dict[str, Path] = {}
+    for path in paths:
+        name = f"{path.parent.name}/{path.name}" if path.parent.name else path.name
+        paths_by_name[str(path.resolve()) if name in paths_by_name else name] = path
+    return paths_by_name
