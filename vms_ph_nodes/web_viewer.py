@@ -165,6 +165,8 @@ class WebViewer(ReportingNode):
             return
         self._health.declare_robot(model)
         self._surroundings.redraw()
+        if self._scene is not None:
+            self._scene.remove()
         scene = self._scene = RobotScene(self._server, model, message.data)
         settings = self._robot.settings
         self._robot_name = settings.robot if settings.is_bundled else robots.known_as(model.name)
@@ -178,6 +180,7 @@ class WebViewer(ReportingNode):
         if self._commands is not None:
             if self._controls is not None:
                 self._controls.remove()
+                self._spring.remove()
             panel = Panel(self._server, self._control_tab, self._commands, model)
             self._controls = Controls(panel, self._robot, self._target_pose, self._recording, home)
             self._spring = PointerSpring(self._server, model, scene, self._commands, self._view)

@@ -4,6 +4,7 @@
 """Valid messages with hostile values, and values that a browser never sends, end no page."""
 
 import random
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,6 +45,20 @@ def viewer() -> Iterator[WebViewer]:
     yield made
     made.destroy_node()
     rclpy.try_shutdown()
+
+
+def test_another_robot_takes_the_place_of_the_first(
+    viewer: WebViewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(viewer._server, "get_clients", dict)  # none whose camera is turned
+    panda = robots.get("panda").description()
+    drawn = viewer._server.scene._handle_from_node_name
+    before = {name for name in drawn if name.startswith("/world/robot")}
+    shapeless = re.sub("<visual.*?</visual>", "", panda, flags=re.DOTALL)
+    viewer._on_description(String(data=shapeless))
+    assert len([name for name in drawn if name.startswith("/world/robot")]) < len(before)
+    viewer._on_description(String(data=panda))
+    assert {name for name in drawn if name.startswith("/world/robot")} == before
 
 
 class _Hostile:

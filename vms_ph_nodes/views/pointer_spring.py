@@ -66,6 +66,11 @@ class PointerSpring:
             for mesh in meshes:
                 mesh.on_drag("left", modifier="shift")(self._drag_handler(link))
 
+    def remove(self) -> None:
+        """Let go, and take the spring from the scene."""
+        self.release()
+        self.draw()
+
     def draw(self) -> None:
         """Draw the spring; called in every frame."""
         point = self._dragged
