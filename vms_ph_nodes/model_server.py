@@ -166,7 +166,7 @@ class ModelServer(ReportingNode):
         ):
             self.create_service(service_type, f"~/{name}", self._service_callback(fill))
         self._health.report(WARN, NO_DESCRIPTION)
-        robot.when_known(self._serve)
+        robot.when_known(self._serve, takes_others=True)
 
     def _serve(self, model: VMSModel) -> None:
         self._answers = ModelAnswers(model)

@@ -91,20 +91,34 @@ class RobotParameters:
         if not self.arguments:
             self._node.get_logger().warning(text)
 
-    def when_known(self, use: Callable[[VMSModel], None]) -> None:
-        """Call ``use`` with the model, at once if the parameter defines it, else on its arrival."""
+    def when_known(self, use: Callable[[VMSModel], None], takes_others: bool = False) -> None:
+        """Call ``use`` with the model, at once if the parameter defines it, else on its arrival.
+
+        What has topics for a robot is made once: another one that arrives later is ignored, with a
+        warning, unless ``takes_others``.
+        """
         if self.settings.robot:
             use(self.model(self.description()))
             return
 
+        used_description = ""
+
         def on_description(message: String) -> None:
-            self._description = message.data
+            nonlocal used_description
+            if message.data == used_description:  # its publisher was restarted
+                return
+            logger = self._node.get_logger()
             try:
-                use(self.model(message.data))
+                model = self.model(message.data)
+                if used_description and not takes_others:
+                    logger.warning("another robot_description is ignored; restart this node for it")
+                    return
+                self._description = message.data
+                use(model)
             except VmsPhError as error:
-                self._node.get_logger().error(
-                    f"the received robot_description is not valid: {error}"
-                )
+                logger.error(f"the received robot_description is not valid: {error}")
+            else:
+                used_description = message.data
 
         self._node.create_subscription(String, "robot_description", on_description, LATCHED)
         self._node.get_logger().info("waiting for the topic robot_description")
