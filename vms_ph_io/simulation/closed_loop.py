@@ -45,6 +45,14 @@ from .trajectory import Energies, SimulationStopped, Trajectory
 # Least rate of the steps of a simulated arm with a driver, Hz.
 _DRIVER_RATE = 1000.0
 
+_EFFECT_NAMES: dict[type, str] = {
+    Actuators: "actuators",
+    Friction: "friction",
+    Mechanism: "mechanism",
+    Payload: "payload",
+    WaterCurrent: "current",
+    Engine: "engine",
+}
 _EFFECTS = (
     '"friction", "joint_stops", "actuators" (those of a bundled robot), or an object: Actuators or '
     "Friction of vms_ph_dynamics.actuation; Engine, Mechanism, Payload or WaterCurrent of "
@@ -243,7 +251,9 @@ def simulate(
         text = "an uncertainty is Uncertainty(mass=..., noise=..., delay=...) of "
         raise OptionError(f"{text}vms_ph_io.tasks.uncertainty; given: {uncertainty!r}")
     if seed is not None:
-        uncertainty = Uncertainty(**{**vars(uncertainty), "seed": seed})
+        uncertainty = replace(uncertainty, seed=seed)
+    if isinstance(form, NonholonomicForm) and "payload" in options:
+        raise OptionError("a payload is for robots without wheels that do not slip")
     run = _Run(form, control, options, 1.0 / (rate * substeps), q, v, uncertainty, arm_driver)
     return run.trajectory(round(seconds * rate) * substeps, stride * substeps, pushes)
 
@@ -283,8 +293,12 @@ class _Run:
         if driver is not None and driver.compensates_weight:
             law = self._compensated_law = GravityCompensatedLaw(law, model)
         self._unloaded_plant = plant = uncertainty.plant(model)
-        plant_form = form if plant is model else StandardForm(plant)
-        self._simulation = Simulation(plant_form, q0, dt, law, start_velocity=v0, **options)
+        if plant is not model:
+            if isinstance(form, NonholonomicForm):
+                text = "an uncertainty of mass or inertia is for robots without wheels that do not "
+                raise OptionError(f"{text}slip; give as robot the form of the changed model")
+            form = StandardForm(plant)
+        self._simulation = Simulation(form, q0, dt, law, start_velocity=v0, **options)
 
     def trajectory(self, steps: int, record_interval: int, pushes: Sequence[Push]) -> Trajectory:
         """Return the motion, recorded at an interval in steps."""
@@ -395,11 +409,9 @@ def _effect_option(effect: Any, model: VMSModel) -> tuple[str, Any]:
     """Return the argument of :class:`.Simulation` for an effect, by name and value."""
     if effect in ("friction", "joint_stops"):
         return effect, True
-    if isinstance(effect, str) and effect == "actuators":
-        return "actuators", robots.get(robots.known_as(model.name)).own_actuators()
-    kinds = (Actuators, Friction, Mechanism, Payload, WaterCurrent, Engine)
-    names = ("actuators", "friction", "mechanism", "payload", "current", "engine")
-    for kind, name in zip(kinds, names, strict=True):
+    if effect == "actuators":
+        return effect, robots.get(robots.known_as(model.name)).own_actuators()
+    for kind, name in _EFFECT_NAMES.items():
         if isinstance(effect, kind):
             return name, effect
     raise OptionError(f"an effect is {_EFFECTS}; given: {effect!r}")

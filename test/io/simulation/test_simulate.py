@@ -6,6 +6,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from vms_ph_controllers import (
     TaskSpaceIDAPBC,
     UnderactuatedFlight,
 )
+from vms_ph_controllers.hosting.loop_control import reference_function
 from vms_ph_dynamics import (
     Array,
     Friction,
@@ -33,12 +35,15 @@ from vms_ph_dynamics import (
     VmsPhError,
     integrate,
 )
+from vms_ph_dynamics.nonholonomic import wheeled_form
 from vms_ph_dynamics.simulation import FormEngine, Mechanism, Payload, WaterCurrent
-from vms_ph_io import Push, Trajectory, audit, robots, simulate
+from vms_ph_io import Push, Trajectory, audit, load_urdf, robots, simulate
 from vms_ph_io.audits.run_record import read_run
 from vms_ph_io.recordings.from_messages import read_messages
 from vms_ph_io.simulation import ControlFault, SimulationStopped
+from vms_ph_io.tasks.uncertainty import Uncertainty
 
+GOLDEN = Path(__file__).parents[2] / "golden/native"
 PUSH = Push("wrench_end_effector", [0, 15, 0, 0, 0, 0], start=0.02, duration=0.03)
 
 
@@ -255,6 +260,15 @@ def test_references_are_constant_functions_of_time_or_trajectories() -> None:
     assert followed.v[-1, 6:] @ first.v[-1, 6:] > 0.0
 
 
+def test_an_endless_joint_follows_a_trajectory_across_half_a_turn() -> None:
+    model = load_urdf(GOLDEN / "crane.urdf")
+    joint = model.joint_names[0]
+    path = [model.configuration({joint: angle}) for angle in (3.1, -3.1)]
+    reference = reference_function(SimpleNamespace(t=[0.0, 1.0], q=path), model)
+    np.testing.assert_allclose(reference(0.5).joints[0], np.pi)
+    np.testing.assert_allclose(reference(0.5).joints[1:], 0.0)
+
+
 def test_a_law_that_asks_more_than_the_actuators_give_is_named_in_what_the_run_prints() -> None:
     push = Push("wrench_end_effector", [2, 0, 0, 0, 0, 0], axes="world", duration=0.2)
     law, acting = DecoupledVMSController, {"effects": "actuators", "disturbances": push}
@@ -326,6 +340,15 @@ def test_a_law_whose_model_has_the_payload_carries_its_weight(panda: VMSModel) -
         simulate(panda, TaskSpaceIDAPBC(panda), 0.1, effects=[payload])
 
 
+def test_what_would_lose_the_wheels_of_a_robot_is_refused() -> None:
+    model = load_urdf(GOLDEN / "differential_drive.urdf", base="planar")
+    cart = wheeled_form(model, {"left": 0.1, "right": 0.1})
+    payload = Payload(0.5, np.full(3, 1e-3), capture_time=0.05, reach=0.5)
+    for options in ({"effects": [payload]}, {"uncertainty": Uncertainty(mass=0.1)}):
+        with pytest.raises(OptionError, match="without wheels that do not slip"):
+            simulate(cart, None, 0.1, **options)
+
+
 def test_an_integrated_motion_and_a_simulated_one_have_one_vocabulary(panda: VMSModel) -> None:
     form, v = StandardForm(panda), np.full(7, 0.1)
     ours = integrate(form, form.state(panda.home, v), dt=1e-3, steps=20)
@@ -338,8 +361,6 @@ def test_an_integrated_motion_and_a_simulated_one_have_one_vocabulary(panda: VMS
 
 
 def test_the_same_seed_draws_the_same_start() -> None:
-    from vms_ph_io.tasks.uncertainty import Uncertainty
-
     unknown = Uncertainty(spread=0.1, noise=1.0)
     runs = [
         simulate("panda", TaskSpaceIDAPBC, 0.02, uncertainty=unknown, seed=k) for k in (3, 3, 4)
