@@ -34,7 +34,8 @@ _SAMPLE_STEPS = 5
 
 
 MakeLaw = Callable[..., Controller]
-"""Makes a law from name, model, allocation and ``form``; see :func:`.make_controller`."""
+"""Makes a law from name, model, allocation and ``form``, with ``base_actuated=False`` where the
+base has no actuators; see :func:`.make_controller`."""
 
 _NO_UNCERTAINTY = Uncertainty()
 
@@ -127,7 +128,7 @@ class TaskRun:
         wheel_form = wheeled_form(model, task.wheels)
         self._make_law, self._allocation = make_law, allocation
         if not task.base_actuated:
-            self._make_law = partial(make_controller, base_actuated=False)
+            self._make_law = partial(make_law, base_actuated=False)
         self._wheel_use = None if wheel_form is None else WheelUse(wheel_form, task.wheels)
         self._payload: PayloadUse | None = None
         if task.payload is not None:

@@ -148,10 +148,10 @@ def _baseline_maker(task: RobotTask, delay: float) -> MakeLaw:
         law_name: str,
         model: VMSModel,
         allocation: Allocation | None = None,
-        *,
+        base_actuated: bool = True,
         form: NonholonomicForm | None = None,
     ) -> Controller:
-        law = make_controller(law_name, model, allocation, form=form)
+        law = make_controller(law_name, model, allocation, base_actuated, form)
         if form is not None:
             if not isinstance(law, DifferentialDrive):
                 raise OptionError(

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vms_ph_controllers import DecoupledVMSController
 from vms_ph_controllers.hosting.loop_control import Sensor
-from vms_ph_dynamics import OptionError, VmsPhError
+from vms_ph_dynamics import OptionError, VMSModel, VmsPhError
 from vms_ph_io.tasks import robot_tasks
 from vms_ph_io.tasks.task_reference import TaskReference
 from vms_ph_io.tasks.task_run import TaskRun, run_task
@@ -51,6 +52,17 @@ def test_a_robot_on_two_wheels_drives_to_a_place_and_reaches() -> None:
     goals = {name: replace(goal, settling_time=4.0) for name, goal in task.goals.items()}
     short = replace(task, step=0.04, targets=(near,), goals=goals, min_duration=4.2)
     assert_met(run_task(short))
+
+
+def test_a_law_of_ones_own_is_tried_also_where_the_base_has_no_actuators() -> None:
+    class Law(DecoupledVMSController):
+        """One that is told apart by its class."""
+
+    def make(name: str, model: VMSModel, allocation: Any, base_actuated: bool, form: Any) -> Law:
+        assert not base_actuated
+        return Law(model, base_actuated=base_actuated)
+
+    assert type(TaskRun(robot_tasks.load("satellite"), make_law=make).law) is Law
 
 
 @pytest.mark.slow
