@@ -338,7 +338,7 @@ class PortGuard:
         self._initial_effort, self._fading_offset = force, None
         self._counts.lost += 1
         self._counts.first_loss = self._counts.first_loss or cause
-        self._counts.duration += dt if 0.0 < dt <= LONGEST_SAMPLE else 0.0
+        self._counts.duration += dt if has_valid_dt else 0.0
         self._count_sample(True, True, False)
         reason = f"reflex: {cause}; holding and damping"
         return GuardedEffort(force, Status.HOLDING, reason, self.level)

@@ -25,6 +25,7 @@ from ..controller import Command, ControlEnergy, Reference, RobotState
 from .loading import make_controller
 
 ENERGIES = tuple(field.name for field in fields(ControlEnergy))
+_SCALARS = ("task_error", "smallest_singular_value", "authority", "status")  # of a command
 
 
 class Layout(dict[str, slice]):
@@ -66,13 +67,12 @@ def layouts(b: int, n: int, nq: int, nv: int) -> dict[str, Layout]:
         nq: size of a configuration.
         nv: size of a velocity.
     """
-    scalars = dict.fromkeys(("task_error", "smallest_singular_value", "authority", "status"), 1)
     efforts = {"wrench_base": b, "torque": n, "safe_wrench_base": b, "safe_torque": n}
     reference = {"position": 3, "velocity": 3, "pose": 16, "twist": 6, "joints": n, "wrench": 6}
     return {
         "inputs": Layout(q=nq, v=nv, dt=1, age=1, measured_wrench=6, **reference),
         "flags": Layout(**dict.fromkeys(reference, 1), missed_updates=1),
-        "outputs": Layout(**efforts, energy=len(ENERGIES), **scalars),
+        "outputs": Layout(**efforts, energy=len(ENERGIES), **dict.fromkeys(_SCALARS, 1)),
     }
 
 
@@ -167,7 +167,7 @@ class HostedController:
         self._write_effort("torque", command.torque)
         outputs, layout = self.outputs, self.layout["outputs"]
         outputs[layout["energy"]] = [getattr(command.energy, name) for name in ENERGIES]
-        for name in ("task_error", "smallest_singular_value", "authority", "status"):
+        for name in _SCALARS:
             outputs[layout[name]] = getattr(command, name)
         return command.reason
 

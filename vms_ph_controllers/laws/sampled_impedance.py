@@ -88,7 +88,7 @@ class SampledImpedance:
 
         Args:
             d: the state.
-            terms: the arguments of :meth:`of` behind the mass matrix, by their position.
+            terms: the arguments of :meth:`from_terms` behind the mass matrix, by their position.
         """
         algebra = None if d.tree.cpp_core is None else d.tree.cpp_core.sampled_algebra
         return cls.from_terms(d.M, *terms) if algebra is None else cls(*algebra.hold(d.M, *terms))

@@ -71,7 +71,7 @@ class ReferenceGovernor:
     def propose(
         self, reference: Reference, dt: float, speed: float, margin: float
     ) -> PotentialMinimum:
-        """Return the minimum after a time step; it takes effect by :meth:`accept`.
+        """Return the minimum after a time step; it takes effect when it is set as ``minimum``.
 
         Args:
             reference: what to follow.

@@ -18,6 +18,7 @@ from vms_ph_dynamics import Array, Evaluation, OptionError, VMSModel
 from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.native import native_module
 from vms_ph_dynamics.robot.algorithms import native_robot
+from vms_ph_dynamics.robot.joints import BASE_POSITION_SIZE
 
 from ..controller import LONGEST_SAMPLE, Reference, gain, has_rotation, if_finite
 
@@ -81,8 +82,8 @@ class PlausibilityBounds:
     def speeds(self, model: VMSModel) -> Array:
         """Return the speed bounds (nv,) of base and joints."""
         joints = np.minimum(self.velocity_factor * model.joints.velocity, self.joint_speed)
-        linear = {0: 0, 3: 2, 6: 3}[model.b]
-        base = [self.base_speed] * linear + [self.base_turn] * (model.b - linear)
+        linear_size = BASE_POSITION_SIZE[model.base]
+        base = [self.base_speed] * linear_size + [self.base_turn] * (model.b - linear_size)
         return np.concatenate([base, joints])
 
     def positions(self, model: VMSModel) -> tuple[Array, Array]:

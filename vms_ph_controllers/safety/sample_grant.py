@@ -10,6 +10,7 @@ import pinocchio as pin
 
 from vms_ph_dynamics import Array, Evaluation, VMSModel
 from vms_ph_dynamics.groups import base_group
+from vms_ph_dynamics.robot.joints import BASE_POSITION_SIZE
 
 # Bound of the error for turning axes: relative to the work, and the square of the angle.
 _ROTATION_ERROR = 0.1
@@ -98,7 +99,7 @@ class SampleWork:
         b = self._model.b
         force, v_start, v_end = start.force[:b], start.v[:b], d.v[:b]
         bracket = dt * dt / 12.0 * (base_group(self._model.base).ad(v_start) @ v_end)
-        linear = 3 if b == 6 else 2
+        linear = BASE_POSITION_SIZE[self._model.base]
         f, moment = float(np.linalg.norm(force[:linear])), float(np.linalg.norm(force[linear:]))
         largest_twist = np.maximum(np.abs(v_start), np.abs(v_end))
         displacement = dt * float(np.linalg.norm(largest_twist[:linear]))
