@@ -30,6 +30,11 @@ _CONSTANTS = (
 )  # fmt: skip
 
 
+def numbers(values: "Iterable[float]") -> str:
+    """Return numbers as text that is read as the same numbers."""
+    return " ".join(repr(float(value)) for value in values)
+
+
 def allocation_tag(actuators: "Actuators") -> ET.Element:
     """Return actuators as an element with an input for each of theirs.
 
@@ -39,18 +44,18 @@ def allocation_tag(actuators: "Actuators") -> ET.Element:
     """
     allocation = actuators.allocation
     element = ET.Element(
-        ALLOCATION_TAG, base=actuators.base, weights=_numbers(actuators.weights.tolist())
+        ALLOCATION_TAG, base=actuators.base, weights=numbers(actuators.weights.tolist())
     )
     for i, name in enumerate(actuators.names):
-        tag = ET.SubElement(element, "input", name=name, column=_numbers(allocation.matrix[:, i]))
-        tag.set("lower", _numbers([allocation.lower[i]]))
-        tag.set("upper", _numbers([allocation.upper[i]]))
+        tag = ET.SubElement(element, "input", name=name, column=numbers(allocation.matrix[:, i]))
+        tag.set("lower", numbers([allocation.lower[i]]))
+        tag.set("upper", numbers([allocation.upper[i]]))
         if i in actuators.reaction_wheels:
             tag.set("kind", REACTION_WHEEL)
         for key in _CONSTANTS:
             value = getattr(actuators, key)[i]
             if 0.0 < value < inf:
-                tag.set(key, _numbers([value]))
+                tag.set(key, numbers([value]))
         _add_spin(actuators, i, tag)
         _add_column_rotation(actuators, i, tag)
     return element
@@ -59,14 +64,14 @@ def allocation_tag(actuators: "Actuators") -> ET.Element:
 def _add_spin(actuators: "Actuators", i: int, tag: ET.Element) -> None:
     """Add the momentum of spinning parts, and the rate at the start, to an input."""
     if actuators.start_rates[i]:
-        tag.set("rate", _numbers([actuators.start_rates[i]]))
+        tag.set("rate", numbers([actuators.start_rates[i]]))
     if not actuators.inertia[i]:
         return
-    tag.set("inertia", _numbers([actuators.inertia[i]]))
+    tag.set("inertia", numbers([actuators.inertia[i]]))
     spin_columns = actuators.spin_columns
-    tag.set("spin_axis", _numbers((spin_columns.fixed + spin_columns.cosine)[:, i]))
+    tag.set("spin_axis", numbers((spin_columns.fixed + spin_columns.cosine)[:, i]))
     if i in actuators.tilting_rotors:
-        tag.set("spin_axis_sin", _numbers(spin_columns.sine[:, i]))
+        tag.set("spin_axis_sin", numbers(spin_columns.sine[:, i]))
 
 
 def _add_column_rotation(actuators: "Actuators", i: int, tag: ET.Element) -> None:
@@ -78,25 +83,21 @@ def _add_column_rotation(actuators: "Actuators", i: int, tag: ET.Element) -> Non
     attributes = (("column_cos", columns.cosine), ("column_sin", columns.sine))
     for key, part in (("column_fixed", columns.fixed), *attributes):
         if part[:, i].any():
-            tag.set(key, _numbers(part[:, i]))
+            tag.set(key, numbers(part[:, i]))
     if i in actuators.tilting_rotors:
         for key in ("tilt_lower", "tilt_upper", "tilt_rate"):
-            tag.set(key, _numbers([getattr(actuators, key)[i]]))
+            tag.set(key, numbers([getattr(actuators, key)[i]]))
         return
     tag.set("steering", actuators.names[angle_input])
     if angle_input == i:  # the angle is at the wheel, which comes before its steering
-        tag.set("angle", _numbers([actuators.start_angles[i - 1]]))
+        tag.set("angle", numbers([actuators.start_angles[i - 1]]))
 
 
 def fluid_tag(fluid: "Fluid") -> ET.Element:
     """Return a fluid as an element with the coefficients of each body; matrices row by row."""
-    element = ET.Element(FLUID_TAG, density=_numbers([fluid.density]))
+    element = ET.Element(FLUID_TAG, density=numbers([fluid.density]))
     for body in fluid.bodies:
         tag = ET.SubElement(element, "body", link=body.link)
         for name in ("volume", "centre_of_buoyancy", "added_mass", "linear_drag", "quadratic_drag"):
-            tag.set(name, _numbers(np.ravel(getattr(body, name))))
+            tag.set(name, numbers(np.ravel(getattr(body, name))))
     return element
-
-
-def _numbers(values: "Iterable[float]") -> str:
-    return " ".join(repr(float(value)) for value in values)

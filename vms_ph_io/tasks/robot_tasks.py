@@ -8,7 +8,7 @@ from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
-from vms_ph_dynamics import Array, ModelError, VMSModel
+from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.errors import InertiaWarning
 from vms_ph_dynamics.simulation import Mechanism, Payload, Pushes, Wind
 from vms_ph_dynamics.simulation.robot_task import ERRORS, ErrorGoal, RobotTask, Target
@@ -17,6 +17,7 @@ from .. import robots
 from ..installation import share_directory
 from ..robots.robot_settings import RobotSettings, assignments
 from ..settings.bounded_text import read_yaml
+from ..settings.plugin_tags import numbers
 from ..settings.yaml_files import (
     Reader,
     bundled_names,
@@ -87,11 +88,11 @@ def settings_of(task: RobotTask) -> RobotSettings:
         task.base,
         task.end_effector,
         inertia=task.inertia,
-        gravity=_numbers(task.gravity),
+        gravity="" if task.gravity is None else numbers(task.gravity),
         locked_joints=assignments(task.locked_joints),
         initial_positions=assignments(task.initial_positions),
         actuators=task.actuators,
-        current=_numbers(task.current if task.current.any() else None),
+        current=numbers(task.current) if task.current.any() else "",
         wheels=assignments(task.wheels),
     )
 
@@ -149,7 +150,3 @@ def _goal(item: Any, label: str) -> ErrorGoal:
     if goal.settling_time < 0.0:
         raise ModelError(f"after of {label} must not be negative; given: {goal.settling_time:g} s")
     return goal
-
-
-def _numbers(values: Array | None) -> str:
-    return "" if values is None else " ".join(map(repr, values.tolist()))

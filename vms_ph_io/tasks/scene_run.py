@@ -21,6 +21,7 @@ from vms_ph_dynamics.simulation.contact.task import ForceGoal, Goal, PlaceGoal, 
 from ..descriptions.robot_shapes import robot_shapes
 from ..robots.robot_settings import RobotSettings
 from ..settings import scenes
+from ..settings.plugin_tags import numbers
 from .task_goals import apply_gains, at_most
 
 # What the gains of a task, those of CartesianImpedance, are called by laws that call a spring and
@@ -102,7 +103,7 @@ class _SceneRun:
         xml = (
             f'<link name="{_POINT}"/><joint name="{_POINT}_joint" type="fixed">'
             f'<parent link="{self._model.end_effector}"/><child link="{_POINT}"/>'
-            f'<origin xyz="{" ".join(map(repr, point.tolist()))}"/></joint></robot>'
+            f'<origin xyz="{numbers(point)}"/></joint></robot>'
         )
         return replace(settings, end_effector=_POINT).model(description.replace("</robot>", xml))
 

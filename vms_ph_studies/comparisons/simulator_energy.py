@@ -21,9 +21,9 @@ from vms_ph_dynamics import Array, VMSModel, VmsPhError
 from vms_ph_dynamics.robot.joints import motion_subspace
 from vms_ph_io import load_urdf, robots
 from vms_ph_io.descriptions.mjcf.description import origin
-from vms_ph_io.descriptions.mjcf.notes import numbers
 from vms_ph_io.descriptions.packages import resolve
 from vms_ph_io.progress import Progress
+from vms_ph_io.settings.plugin_tags import numbers
 
 from ..benchmarks.integrators import Contender, Result, measure, motions
 from ..check import Check, bounded, compared

@@ -25,8 +25,9 @@ import pinocchio as pin
 
 from vms_ph_dynamics import Array, ModelError
 
+from ...settings.plugin_tags import numbers
 from .compiling import Appearance, CompiledModel, compile_mjcf, import_mujoco
-from .notes import MjcfNotes, left_out, numbers
+from .notes import MjcfNotes, left_out
 from .tree import FREE, HINGE, WORLD, Tree, UniqueNames, body_name, drives, joints_of, robot_tree
 
 

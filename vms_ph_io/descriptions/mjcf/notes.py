@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ...settings.plugin_tags import numbers
 from .tree import HINGE, SLIDE, Tree, covered_actuators, is_motor, joint_name, joints_of
 
 
@@ -58,11 +59,6 @@ class MjcfNotes:
         for text in self.omissions:
             ET.SubElement(root, "left_out").text = text
         return root
-
-
-def numbers(values: object) -> str:
-    """Return numbers as text that is read as the same numbers."""
-    return " ".join(repr(float(value)) for value in values)  # type: ignore[attr-defined]
 
 
 _MAX_NAMES = 8
