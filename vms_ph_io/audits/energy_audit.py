@@ -197,7 +197,7 @@ def audit_motion(
     if friction is None:
         friction, friction_source = _default_friction(motion)
     stride = max(1, -(-len(motion) // MAX_INSTANTS))
-    writer = LedgerWriter(model, motion.ports, friction, motion.conditioning.noise, stride)
+    writer = LedgerWriter(model, motion.ports, friction, conditioning.noise, stride)
     configurations, sample_count = [], 0
     for block in motion.blocks():
         writer.add(block.samples, block.continues, block.exact_energies if is_exact else None)

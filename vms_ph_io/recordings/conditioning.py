@@ -102,8 +102,10 @@ class Conditioning:
             sentences.append(f"{order.repeated_count} samples repeat a time and were left out")
         if order.disorder_count:
             sentences.append(f"{order.disorder_count} samples were out of order and were sorted")
-        sentences += [f"the clock was set back at {t:.3f} s; the recording goes on there" for t in
-                 order.reset_times]  # fmt: skip
+        sentences += [
+            f"the clock was set back at {t:.3f} s; the recording goes on there"
+            for t in order.reset_times
+        ]
         sentences += [
             f"a gap of {length:.3f} s begins at {begin:.3f} s; what happened in it is not accounted"
             for begin, length in order.gaps[:20]
@@ -150,9 +152,9 @@ class Conditioning:
         return f"velocities lagged positions by {1e3 * self.lag:.2f} ms and were shifted"
 
     def _effort_sentences(self, joints: tuple[str, ...]) -> list[str]:
-        timing = "act until the next sample (commands)" if self.commands_held else (
-            "are samples of continuous signals (measurements)"
-        )  # fmt: skip
+        timing = "are samples of continuous signals (measurements)"
+        if self.commands_held:
+            timing = "act until the next sample (commands)"
         gains = f", times {_gain_option(self.gains.items())}" * bool(self.gains)
         sentences = [f"efforts are taken as {MEANINGS[self.chosen_meaning]}{gains}; they {timing}"]
         meaning = self.meaning
