@@ -42,23 +42,21 @@ class EnergyGuardNode(GuardNode):
         self._robot_parameters.when_known(self._begin)
 
     def _make_guard(self, model: VMSModel) -> PortGuard:
-        if self._driver is not None:
-            guard = self._driver.guard(model)
-        else:
-            allocation, weights = self._allocation_and_weights()
-            guard = PortGuard(
-                model,
-                delay=self._delay,
-                effort_carries_weight=self._effort_carries_weight,
-                base_actuated=self._base_actuated,
-                allocation=allocation,
-                weights=weights,
-            )
         self._effort_topics = EffortPublishers(self, model, self._frames)
         self.create_subscription(JointState, "wanted/torque", self._on_torque, 10)
         if model.b:
             self.create_subscription(WrenchStamped, "wanted/wrench_base", self._on_wrench, 10)
-        return guard
+        allocation, weights = self._allocation_and_weights()
+        if self._driver is not None:
+            return self._driver.guard(model)
+        return PortGuard(
+            model,
+            delay=self._delay,
+            effort_carries_weight=self._effort_carries_weight,
+            base_actuated=self._base_actuated,
+            allocation=allocation,
+            weights=weights,
+        )
 
     def _allocation_and_weights(self) -> tuple[Allocation | None, Array | None]:
         """Return the limits of the base's actuators, and which components are given up first.

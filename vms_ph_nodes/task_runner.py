@@ -177,9 +177,9 @@ class TaskRunner(ReportingNode):
         end_time = time + 0.5 * self._task.step
         due_targets = list(self._task.targets_between(max(self._published_until, 0.0), end_time))
         # A reference that moves is held until the next state: it is that of the middle.
-        lead = (
-            0.5 * max(end_time - self._published_until, 0.0) if self._published_until > 0.0 else 0.0
-        )
+        lead = 0.0
+        if self._published_until > 0.0:
+            lead = 0.5 * max(end_time - self._published_until, 0.0)
         reference = self._reference.reference_between(self._published_until, end_time, lead)
         self._reference_publishers.publish(reference)
         self._published_until = end_time

@@ -58,6 +58,7 @@ def audit(
     For instance: vms-ph audit run/bag --robot panda --out run/audit
     """
     from vms_ph_io.audits import audit_motion, document, lines, recorded_robot, write_report
+    from vms_ph_io.audits import identified as identification
     from vms_ph_io.recordings import RecordingError, read_recording
     from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
     from vms_ph_io.robots.robot_settings import RobotSettings, named_numbers
@@ -79,8 +80,6 @@ def audit(
     reference_loads = _parse_references(reference)
     kinds = [kind.strip() for kind in identify.split(",") if kind.strip()]
     prior_estimate = None
-    from vms_ph_io.audits import identified as identification
-
     if kinds:
         # Before the recording is read, which may take long.
         from vms_ph_dynamics.identification.result import checked_kinds

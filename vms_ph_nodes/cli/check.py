@@ -14,6 +14,8 @@ from vms_ph_dynamics import VmsPhError
 from vms_ph_dynamics.errors import InertiaWarning
 from vms_ph_io.installation import command_name, python
 
+from .audit import warn
+
 
 def check(
     robot: str = typer.Argument(help="the path of a URDF, xacro or MJCF file, or a bundled robot"),
@@ -46,7 +48,7 @@ def check(
     default_base = "auto" if bundled_robot is None else bundled_robot.base
     findings = check_urdf(xml, default_base if base == "auto" else base, inertia)  # type: ignore[arg-type]
     for warning in findings.warnings:
-        typer.secho(f"warning: {warning}", fg=typer.colors.YELLOW, err=True)
+        warn(warning)
     for error in findings.errors:
         typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
     if findings.errors:
@@ -110,7 +112,7 @@ def new(
         warnings.simplefilter("always", InertiaWarning)
         package = NewPackage(name, settings, law, maintainer, email, license_name).write(folder)
     for warning in caught_warnings:
-        typer.secho(f"warning: {warning.message}", fg=typer.colors.YELLOW, err=True)
+        warn(str(warning.message))
     for file in sorted(path for path in package.rglob("*") if path.is_file()):
         typer.echo(f"  {file}")
     note = "" if importlib.util.find_spec("pytest") else "; needs pytest"

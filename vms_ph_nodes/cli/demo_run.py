@@ -49,7 +49,7 @@ class Demo:
             VmsPhError: a setting of the robot that is not accepted, an invalid DDS domain or
                 token, a port in use, or a folder that cannot be used.
         """
-        self._arguments, self._seconds = arguments, seconds
+        self._seconds = seconds
         hook("embedded", "discovery").domain_id()  # an invalid one is reported here
         if arguments["web"]:
             port: int = arguments["port"]

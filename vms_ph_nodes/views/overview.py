@@ -176,12 +176,13 @@ class Overview:
         """Add them to the page; ``law`` tells how the kinetic energy is divided."""
         gui = server.gui
         self._law = law
+        self._verdict = _badge("waiting for the robot …", _GREY)
         # The verdict and the flow stay in view, see the style of the page server.
-        self._top = gui.add_html(f'<div class="vms-top">{_badge("waiting for the robot …", _GREY)}')
+        self._top = gui.add_html(f'<div class="vms-top">{self._verdict}</div>')
         self._flow_choice = gui.add_dropdown("flow through", ("robot", "closed loop"))
         self._status = gui.add_html("")
         self._destroyers = gui.add_html("", visible=False)
-        self._verdict, self._balance_text, self._picture, self._notes = "", "", "", ["", ""]
+        self._balance_text, self._picture, self._notes = "", "", ["", ""]
         self._time_ratio = TimeRatio()
         self._robot_flow, self._loop_flow = RobotFlow(), LoopFlow()
         # The flow of exergy, and the module of the wing that draws it.
@@ -278,8 +279,7 @@ class Overview:
         status = status_line(self._controller_state, self._node_statuses, self._time_ratio.ratio)
         lines = [self._balance_text, status, *self._notes]
         self._status.content = f'<div class="vms-text">{"<br>".join(filter(None, lines))}</div>'
-        verdict_html = self._verdict or _badge("waiting for the robot …", _GREY)
-        self._top.content = f'<div class="vms-top">{verdict_html}{self._picture}</div>'
+        self._top.content = f'<div class="vms-top">{self._verdict}{self._picture}</div>'
 
     def _draw_flow(self, power: Power, energy: Energy) -> None:
         choice = self._flow_choice.value

@@ -189,11 +189,16 @@ def body_ellipsoids(model: pin.Model, data: pin.Data) -> Iterator[tuple[Array, A
             yield pose.act(body.lever), pose.rotation @ axes * _half_axes(moments, body.mass)
 
 
+def up_direction(gravity: Array) -> Array:
+    """Return the unit vector (3,) against gravity; z without it."""
+    magnitude = float(np.linalg.norm(gravity))
+    return -gravity / magnitude if magnitude > 0.0 else np.array([0.0, 0.0, 1.0])
+
+
 def up_axes(gravity: Array) -> Array:
     """Return a rotation (3,3) whose last column points against gravity; the identity without it."""
-    magnitude = float(np.linalg.norm(gravity))
-    up = -gravity / magnitude if magnitude > 0.0 else np.array([0.0, 0.0, 1.0])
-    return pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), up).matrix()
+    z_axis = np.array([0.0, 0.0, 1.0])
+    return pin.Quaternion.FromTwoVectors(z_axis, up_direction(gravity)).matrix()
 
 
 class Shapes:

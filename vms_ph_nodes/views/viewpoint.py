@@ -12,6 +12,8 @@ import viser
 
 from vms_ph_dynamics import Array, VMSModel
 
+from .shapes import up_direction
+
 # The smallest size of a view, m; a robot may have no shape at all.
 _MIN_SIZE = 0.1
 
@@ -56,8 +58,7 @@ def viewpoint(model: VMSModel, box: Array) -> Viewpoint:
         model: the robot; one that moves in a vertical plane is seen along the normal of that plane.
         box: (2,3) smallest and largest coordinates of the robot.
     """
-    magnitude = float(np.linalg.norm(model.gravity))
-    up = -model.gravity / magnitude if magnitude > 0.0 else np.array([0.0, 0.0, 1.0])
+    up = up_direction(model.gravity)
     centre = box.mean(axis=0)
     size = max(float(np.linalg.norm(box[1] - box[0])), _MIN_SIZE)
     mount_axis = model.tree.mount[:3, 2]
