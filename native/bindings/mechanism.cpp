@@ -59,9 +59,9 @@ MechanismJoint joint_of(const py::dict& part) {
   read(part, "position", joint.position, "position_rate", joint.position_rate, "has_spring",
        joint.has_spring, "stiffness", joint.stiffness, "rest", joint.rest_position, "rotor",
        joint.rotor, "armature", joint.armature, "friction_tensor", joint.friction_tensor, "viscous",
-       joint.damping, "dry", joint.dry_friction, "slip", joint.slip, "softening", joint.softening,
-       "reference", joint.reference_theta, "heat", joint.heat, "effort", joint.effort, "effort_1",
-       joint.effort_1, "effort_2", joint.effort_2);
+       joint.damping, "dry", joint.dry_friction, "slip", joint.slip_speed, "softening",
+       joint.softening, "reference", joint.reference_theta, "heat", joint.heat, "effort",
+       joint.effort, "effort_1", joint.effort_1, "effort_2", joint.effort_2);
   return joint;
 }
 
@@ -78,7 +78,8 @@ std::unique_ptr<Mechanism> make_mechanism(
   for (const auto& joint : joints) parts.joints.push_back(joint_of(joint));
   for (const auto& [state, capacity, theta] : heats)
     parts.heats.push_back({state, capacity, theta});
-  for (const auto& [source, sink, h] : conductions) parts.conductions.push_back({source, sink, h});
+  for (const auto& [source, sink, conductance] : conductions)
+    parts.conductions.push_back({source, sink, conductance});
   return std::make_unique<Mechanism>(std::move(parts));
 }
 

@@ -25,9 +25,9 @@ double damping_at(const MechanismJoint& joint, double theta) {
 }
 
 double friction_coefficient(const MechanismJoint& joint, double rate, double theta) {
-  const double ratio = std::abs(rate) / joint.slip;
+  const double ratio = std::abs(rate) / joint.slip_speed;
   const double fade_factor = ratio > 1e-4 ? std::tanh(ratio) / ratio : 1.0 - ratio * ratio / 3.0;
-  return damping_at(joint, theta) + joint.dry_friction / joint.slip * fade_factor;
+  return damping_at(joint, theta) + joint.dry_friction / joint.slip_speed * fade_factor;
 }
 
 void set_relative_pose(const MechanismJoint& joint, const SE3& pose, double* q) {
@@ -101,7 +101,7 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
     }
   }
   theta_.resize(parts_.heats.size());
-  for (auto& stage : stages_) stage = Eigen::VectorXd::Zero(parts_.rate_size);
+  for (auto& rate : stages_) rate = Eigen::VectorXd::Zero(parts_.rate_size);
   increment_ = stages_[0];
   flow_ = efforts_ = Eigen::VectorXd::Zero(parts_.effort_size);
   stage_state_ = Eigen::VectorXd::Zero(parts_.nx);
@@ -177,9 +177,9 @@ void Mechanism::apply_forces(const double* flow, double* rate) {
   for (const MechanismConduction& conduction : parts_.conductions) {
     const auto source = static_cast<std::size_t>(conduction.source_heat),
                sink = static_cast<std::size_t>(conduction.sink_heat);
-    const double power = conduction.conductance * (theta_[source] - theta_[sink]);
-    rate[parts_.heats[source].state] -= power / theta_[source];
-    rate[parts_.heats[sink].state] += power / theta_[sink];
+    const double heat_flow = conduction.conductance * (theta_[source] - theta_[sink]);
+    rate[parts_.heats[source].state] -= heat_flow / theta_[source];
+    rate[parts_.heats[sink].state] += heat_flow / theta_[sink];
   }
   if (flow) {
     for (const MechanismHeat& heat : parts_.heats) rate[heat.state] += flow[heat.state];
@@ -473,8 +473,8 @@ double Mechanism::friction_decay_rate(const double* x) {
     }
     if (description.friction == FrictionKind::coulomb) {
       const double theta = theta_[static_cast<std::size_t>(description.heat)];
-      decay_rate += mobility(0, 0) *
-                    (damping_at(description, theta) + description.dry_friction / description.slip);
+      decay_rate += mobility(0, 0) * (damping_at(description, theta) +
+                                      description.dry_friction / description.slip_speed);
     } else {
       decay_rate += mobility.cwiseProduct(description.friction_tensor.topLeftCorner(d, d)).sum();
     }

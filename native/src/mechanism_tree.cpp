@@ -60,9 +60,9 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
 }
 
 void MechanismTree::build_tree() {
-  std::vector<bool> has_reached(bodies.size(), false), is_tree_joint(joints.size(), false);
+  std::vector<bool> reached_bodies(bodies.size(), false), is_tree_joint(joints.size(), false);
   const auto is_reached = [&](int body) {
-    return body < 0 || has_reached[static_cast<std::size_t>(body)];
+    return body < 0 || reached_bodies[static_cast<std::size_t>(body)];
   };
   std::size_t next_root = 0;
   for (;;) {
@@ -76,14 +76,14 @@ void MechanismTree::build_tree() {
         joint.parent = joint.is_reversed ? body_2 : body_1;
         joint.child = joint.is_reversed ? body_1 : body_2;
         is_tree_joint[j] = has_changed = true;
-        has_reached[static_cast<std::size_t>(joint.child)] = true;
+        reached_bodies[static_cast<std::size_t>(joint.child)] = true;
         bodies[static_cast<std::size_t>(joint.child)].joint = static_cast<int>(j);
         body_order_.push_back(joint.child);
       }
     }
-    while (next_root < bodies.size() && has_reached[next_root]) ++next_root;
+    while (next_root < bodies.size() && reached_bodies[next_root]) ++next_root;
     if (next_root == bodies.size()) break;
-    has_reached[next_root] = true;
+    reached_bodies[next_root] = true;
     body_order_.push_back(static_cast<int>(next_root));
   }
   for (std::size_t j = 0; j < joints.size(); ++j) joints[j].is_loop = !is_tree_joint[j];

@@ -216,16 +216,16 @@ class MechanismTree {
   };
   struct Joint {
     bool is_loop = false, is_reversed = false;  // reversed: the child is the first body
-    int parent = -1, child = -1, row = 0;
+    int parent = -1, child = -1, row = 0;       // bodies; first row of a loop
     rigid::SE3 offset_1, offset_2, joint_pose;
-    rigid::SE3 first_to_joint;           // offset_1 times the inclusion
-    rigid::SE3 child_pose;               // in the parent
-    Twist axes[3], articulated_axes[3];  // columns of S in the child, and of U = M S
-    JointMatrix inverse;                 // of D = S^T U
-    Twist first_twist;                   // Ad u_j1, in frame C2
-    Twist bias;                          // in frame C2
-    Twist child_bias;                    // the bias in the child
-    JointVector rate, force, residual, acceleration;
+    rigid::SE3 first_to_joint;                        // offset_1 times the inclusion
+    rigid::SE3 child_pose;                            // in the parent
+    Twist axes[3], articulated_axes[3];               // columns of S in the child, and of U = M S
+    JointMatrix inverse;                              // of D = S^T U
+    Twist first_twist;                                // Ad u_j1, in frame C2
+    Twist bias;                                       // in frame C2
+    Twist child_bias;                                 // the bias in the child
+    JointVector rate, force, residual, acceleration;  // residual: force on a resting child
   };
 
   explicit MechanismTree(const MechanismParts& parts);

@@ -54,8 +54,8 @@ struct MechanismJoint {
   int rotor = -1;  ///< place of its momentum, or -1
   double armature = 0.0;
   FrictionKind friction = FrictionKind::none;
-  Eigen::Matrix3d friction_tensor;  ///< of constant friction
-  double damping = 0.0, dry_friction = 0.0, slip = 1.0;
+  Eigen::Matrix3d friction_tensor;                             ///< of constant friction
+  double damping = 0.0, dry_friction = 0.0, slip_speed = 1.0;  ///< the last: rad/s or m/s
   double softening = 0.0, reference_theta = 298.15;  ///< fall of `damping`, 1/K, from this on, K
   int heat = -1;                                     ///< storage of the heat of friction
   int effort = 0, effort_1 = 0, effort_2 = 0;  ///< places of u_r, u_j1 and u_j2 among all efforts
@@ -134,16 +134,16 @@ class Mechanism {
   bool find_temperatures(const double* x);
   void apply_forces(const double* flow, double* rate);
   void write_efforts(double* efforts) const;
-  void move(const double* x, const double* step, double* x_after) const;
-  void map_rates(const double* step, double* rate) const;
+  void move(const double* x, const double* step, double* x_after) const;  ///< by a tangent step
+  void map_rates(const double* step, double* rate) const;  ///< twists to rates of Cayley steps
   double close_joints(double* x);
   void project_momenta(double* momenta);
 
   MechanismParts parts_;
   std::unique_ptr<MechanismTree> tree_;
   int tree_rows_ = 0;
-  std::vector<double> theta_;
-  Eigen::VectorXd stages_[4], increment_, flow_, efforts_, stage_state_;
+  std::vector<double> theta_;                                             ///< of the heats, K
+  Eigen::VectorXd stages_[4], increment_, flow_, efforts_, stage_state_;  ///< stages_: rates
 };
 
 }  // namespace vms_ph
