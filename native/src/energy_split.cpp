@@ -40,15 +40,15 @@ const Energies& EnergySplit::compute(const RobotState& state, bool is_split) noe
     return energies_;
   }
   // eta^T (J M^-1 J^T)^-1 eta / 2 is the energy of the task, the rest of its null space [D (26)].
-  inertia_factor_.compute(d_.M());
+  mass_factor_.compute(d_.M());
   jt_columns_ = jacobian_.transpose();
-  inertia_factor_.solve_columns(jt_columns_);
-  const auto mobility = product<Eigen::Matrix3d>(jacobian_, jt_columns_);
+  mass_factor_.solve_columns(jt_columns_);
+  const auto task_mobility = product<Eigen::Matrix3d>(jacobian_, jt_columns_);
   const auto task_velocity = product<Eigen::Vector3d>(jacobian_, state.v);
-  Eigen::Vector3d momentum = task_velocity;
-  mobility_factor_.compute(mobility);
-  mobility_factor_.solve(momentum.data());
-  energies_.kinetic_task = 0.5 * task_velocity.dot(momentum);
+  Eigen::Vector3d task_momentum = task_velocity;
+  task_mobility_factor_.compute(task_mobility);
+  task_mobility_factor_.solve(task_momentum.data());
+  energies_.kinetic_task = 0.5 * task_velocity.dot(task_momentum);
   energies_.kinetic_null = energies_.kinetic - energies_.kinetic_task;
   return energies_;
 }

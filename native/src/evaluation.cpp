@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "vms_ph_native/linear_algebra.hpp"
 
@@ -37,7 +38,7 @@ Evaluation::Evaluation(const Model& model)
       dynamics_at_other_state_(model),
       q_(Eigen::VectorXd::Zero(model.nq())),
       v_(Eigen::VectorXd::Zero(model.nv())),
-      rows_(Eigen::VectorXd::Zero(model.nv() * std::max(6, model.nv()))),
+      row_major_(Eigen::VectorXd::Zero(model.nv() * std::max(6, model.nv()))),
       jacobian_(6, model.nv()),
       jacobian_rate_(6, model.nv()) {
   M_.resize(b_ + n_, b_ + n_);
@@ -57,68 +58,55 @@ void Evaluation::set(const ConstVector& q, const ConstVector& v) noexcept {
 Dynamics& Evaluation::set_ahead(const RobotState& state, const Tree* tree) noexcept {
   set(state.q, state.v);
   dynamics_.set_configuration(q_.data(), tree);
-  computed_.dynamics_at_q = computed_.is_ahead = true;
+  computed_.dynamics_at_q = computed_.is_set_ahead = true;
   return dynamics_at_v();
 }
 
 Dynamics& Evaluation::dynamics_at_q() noexcept {
-  if (!computed_.dynamics_at_q) dynamics_.set_configuration(q_.data());
-  computed_.dynamics_at_q = true;
+  if (!std::exchange(computed_.dynamics_at_q, true)) dynamics_.set_configuration(q_.data());
   return dynamics_;
 }
 
 Dynamics& Evaluation::dynamics_at_v() noexcept {
-  if (!computed_.dynamics_at_v) dynamics_at_q().set_velocity(v_.data());
-  computed_.dynamics_at_v = true;
+  if (!std::exchange(computed_.dynamics_at_v, true)) dynamics_at_q().set_velocity(v_.data());
   return dynamics_;
 }
 
 // Symmetric matrices are the same row by row and column by column.
 
 const MatrixV& Evaluation::M() noexcept {
-  if (!computed_.M) {
-    dynamics_at_q().mass(M_.data());
-    computed_.M = true;
-  }
+  if (!std::exchange(computed_.M, true)) dynamics_at_q().mass(M_.data());
   return M_;
 }
 
 const MatrixB& Evaluation::M_b_inverse() noexcept {
-  if (computed_.M_b_inverse) return M_b_inverse_;
-  dynamics_at_q().locked_inverse(M_b_inverse_.data());
-  computed_.M_b_inverse = true;
+  if (!std::exchange(computed_.M_b_inverse, true)) {
+    dynamics_at_q().locked_inverse(M_b_inverse_.data());
+  }
   return M_b_inverse_;
 }
 
 const MatrixBN& Evaluation::A() noexcept {
-  if (computed_.A) return A_;
-  dynamics_at_q().connection(rows_.data());
-  A_ = row_major_map(rows_, b_, n_);
-  computed_.A = true;
+  if (std::exchange(computed_.A, true)) return A_;
+  dynamics_at_q().connection(row_major_.data());
+  A_ = row_major_map(row_major_, b_, n_);
   return A_;
 }
 
 const MatrixV& Evaluation::M_hat_m() noexcept {
-  if (computed_.M_hat_m) return M_hat_m_;
-  dynamics_at_q().shape_inertia(M_hat_m_.data());
-  computed_.M_hat_m = true;
+  if (!std::exchange(computed_.M_hat_m, true)) dynamics_at_q().shape_inertia(M_hat_m_.data());
   return M_hat_m_;
 }
 
 const VectorV& Evaluation::momentum() noexcept {
-  if (!computed_.momentum) {
-    dynamics_at_v().momentum(momentum_.data());
-    computed_.momentum = true;
-  }
+  if (!std::exchange(computed_.momentum, true)) dynamics_at_v().momentum(momentum_.data());
   return momentum_;
 }
 
 const MatrixV& Evaluation::C() noexcept {
-  if (!computed_.C) {
-    dynamics_at_v().coriolis(rows_.data());
-    C_ = row_major_map(rows_, b_ + n_, b_ + n_);
-    computed_.C = true;
-  }
+  if (std::exchange(computed_.C, true)) return C_;
+  dynamics_at_v().coriolis(row_major_.data());
+  C_ = row_major_map(row_major_, b_ + n_, b_ + n_);
   return C_;
 }
 
@@ -134,10 +122,7 @@ VectorV Evaluation::kinetic_gradient(const ConstVector& velocity) noexcept {
 }
 
 const VectorV& Evaluation::g() noexcept {
-  if (!computed_.g) {
-    dynamics_at_q().gravity(g_.data());
-    computed_.g = true;
-  }
+  if (!std::exchange(computed_.g, true)) dynamics_at_q().gravity(g_.data());
   return g_;
 }
 
@@ -162,15 +147,16 @@ const pinocchio::SE3& Evaluation::placement(pinocchio::FrameIndex frame) noexcep
 
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
-  dynamics_at_q().jacobian(static_cast<int>(frame), axes != pinocchio::LOCAL, rows_.data());
-  jacobian_ = row_major_map(rows_, 6, b_ + n_);
+  dynamics_at_q().jacobian(static_cast<int>(frame), axes != pinocchio::LOCAL, row_major_.data());
+  jacobian_ = row_major_map(row_major_, 6, b_ + n_);
   return jacobian_;
 }
 
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian_rate(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
-  dynamics_at_v().jacobian_rate(static_cast<int>(frame), axes != pinocchio::LOCAL, rows_.data());
-  jacobian_rate_ = row_major_map(rows_, 6, b_ + n_);
+  dynamics_at_v().jacobian_rate(static_cast<int>(frame), axes != pinocchio::LOCAL,
+                                row_major_.data());
+  jacobian_rate_ = row_major_map(row_major_, 6, b_ + n_);
   return jacobian_rate_;
 }
 

@@ -54,10 +54,10 @@ VMS_PH_INLINED inline Index multiply_columns(const MatrixView& a, const MatrixVi
 
 /// The sums of four neighbouring rows in any order; processors add them side by side.
 VMS_PH_INLINED inline Lanes sum_of_four(const double* a, Index stride, Index row_stride,
-                                        Index count, const double* x, Index step) {
+                                        Index count, const double* x, Index x_stride) {
   double sum_0 = 0.0, sum_1 = 0.0, sum_2 = 0.0, sum_3 = 0.0;
   for (Index k = 0; k < count; ++k) {
-    const double factor = x[k * step];
+    const double factor = x[k * x_stride];
     const double* source = a + k * stride;
     sum_0 += factor * source[0];
     sum_1 += factor * source[row_stride];
@@ -253,7 +253,7 @@ void BoundedLeastSquares::solve(const VectorB& b, const Eigen::VectorXd& lower,
   x = x.cwiseMax(lower).cwiseMin(upper);
 }
 
-/// Move x to the least of x.H x / 2 - g.x within the bounds.
+/// Move x to the least of x.H x / 2 - rhs.x within the bounds.
 void BoundedLeastSquares::search(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
                                  Eigen::VectorXd& x) noexcept {
   const Eigen::Index m = H_.rows();
@@ -290,21 +290,21 @@ bool BoundedLeastSquares::step_to_bound(const Eigen::VectorXd& lower, const Eige
     step_[i] = rhs_[free_indices_[i]] - H_.row(free_indices_[i]).dot(x);
   }
   Cholesky(free_hessian_).solve(step_.data());
-  Eigen::Index entry = 0;
+  Eigen::Index blocking = 0;
   double step_length = kInfinity;
   for (Eigen::Index i = 0; i < count; ++i) {
     if (step_[i] == 0.0) continue;
     const double bound = step_[i] > 0.0 ? upper[free_indices_[i]] : lower[free_indices_[i]];
     const double length = (bound - x[free_indices_[i]]) / step_[i];
-    if (length < step_length) step_length = length, entry = i;
+    if (length < step_length) step_length = length, blocking = i;
   }
   const bool is_blocked = step_length < 1.0;
   for (Eigen::Index i = 0; i < count; ++i)
     x[free_indices_[i]] += (is_blocked ? step_length : 1.0) * step_[i];
   if (!is_blocked) return false;
-  const bool is_upper = step_[entry] > 0.0;
-  x[free_indices_[entry]] = is_upper ? upper[free_indices_[entry]] : lower[free_indices_[entry]];
-  active_bounds_[free_indices_[entry]] = is_upper ? 1 : -1;
+  const Eigen::Index index = free_indices_[blocking];
+  active_bounds_[index] = step_[blocking] > 0.0 ? 1 : -1;
+  x[index] = step_[blocking] > 0.0 ? upper[index] : lower[index];
   return true;
 }
 

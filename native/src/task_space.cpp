@@ -42,9 +42,9 @@ VMS_PH_INLINED inline void reduce(const Matrix3V& jacobian, Matrix3d& triangle,
     if (tail_squares != 0.0) {
       const double length = std::sqrt(x[k] * x[k] + tail_squares);
       triangle(k, k) = x[k] > 0.0 ? -length : length;
-      const double pivot = x[k] - triangle(k, k), inverse_pivots = 1.0 / pivot;
+      const double pivot = x[k] - triangle(k, k), inverse_pivot = 1.0 / pivot;
       tau = 2.0 * pivot * pivot / (pivot * pivot + tail_squares);
-      for (Eigen::Index i = k + 1; i < nv; ++i) x[i] *= inverse_pivots;
+      for (Eigen::Index i = k + 1; i < nv; ++i) x[i] *= inverse_pivot;
     }
     for (int i = 0; i < k; ++i) x[i] = 0.0;
     x[k] = 1.0;
@@ -162,7 +162,7 @@ void add_weighted(const Matrix3V& rows, const Eigen::Vector3d& w, double scale,
   add_product(transposed(rows), weighted_rows, sum, scale);
 }
 
-constexpr auto kAxes = pinocchio::LOCAL_WORLD_ALIGNED;
+constexpr auto kInertialAxes = pinocchio::LOCAL_WORLD_ALIGNED;
 
 // The null-space basis is renewed where its alignment with the reference falls below this.
 constexpr double kRenewalAlignment = 0.5;
@@ -295,23 +295,23 @@ VMS_PH_FMA double SplitMotion::null_to_task_power(Evaluation& d, const TaskSvd& 
   coriolis_power -= d.v().tail(d.model().n()).dot(d.kinetic_gradient(n).tail(d.model().n()));
   const auto inverse = svd.pseudo_inverse(min_sigma_);
   const auto pi = product<Eigen::Vector3d>(transposed(inverse), momentum);
-  const auto rate = product<Eigen::Vector3d>(jacobian_rate, n);
-  return pi.dot(rate) - coriolis_power;
+  const auto null_acceleration = product<Eigen::Vector3d>(jacobian_rate, n);
+  return pi.dot(null_acceleration) - coriolis_power;
 }
 
 Matrix3V PositionTask::jacobian(Evaluation& d) const noexcept {
-  return d.frame_jacobian(frame_, kAxes).topRows<3>();
+  return d.frame_jacobian(frame_, kInertialAxes).topRows<3>();
 }
 
 Matrix3V PositionTask::jacobian_rate(Evaluation& d) const noexcept {
-  return d.frame_jacobian_rate(frame_, kAxes).topRows<3>();
+  return d.frame_jacobian_rate(frame_, kInertialAxes).topRows<3>();
 }
 
 VectorV PositionTask::jacobian_gradient(Evaluation& d, const Matrix3V& weight) const noexcept {
   // Column j holds the velocity l_j that joint j gives the frame's origin and its axis w_j. Moving
   // joint k turns both with w_k when j is carried by k, as it is by every joint of the base;
   // otherwise it moves the origin, whose velocity is l_j, by w_j x l_k.
-  const auto& frame_jacobian = d.frame_jacobian(frame_, kAxes);
+  const auto& frame_jacobian = d.frame_jacobian(frame_, kInertialAxes);
   const Eigen::Index nv = frame_jacobian.cols(), b = d.model().b();
   VectorV gradient = VectorV::Zero(nv);
   for (Eigen::Index k = 0; k < nv; ++k) {

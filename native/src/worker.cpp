@@ -82,8 +82,8 @@ struct Worker::Shared {
   Semaphore request, job_done, thread_ended;
   std::unique_ptr<WorkerTask> task;
   std::atomic<bool> stop_requested{false};
-  int job = 0;
-  std::atomic<std::uint64_t> requested_job{0}, completed_job{0};
+  int job = 0;                                                    // its kind
+  std::atomic<std::uint64_t> requested_job{0}, completed_job{0};  // by their numbers
   std::atomic<bool> job_failed{false};
   std::string failure;  // of begin(); read after begin() has returned
 

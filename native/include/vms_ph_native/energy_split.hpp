@@ -34,9 +34,9 @@ class EnergySplit {
   Model model_;
   Evaluation d_;
   Matrix3V jacobian_;
-  Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> jt_columns_;
-  Cholesky inertia_factor_;
-  Cholesky mobility_factor_;
+  Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> jt_columns_;  ///< J^T, M^-1 J^T
+  Cholesky mass_factor_;
+  Cholesky task_mobility_factor_;
   Energies energies_;
 };
 
@@ -71,7 +71,7 @@ class PowerAudit {
 
  private:
   struct PortPowers {
-    double torque, wrench_base;
+    double torque, wrench_base;  // W
   };
   PortPowers port_powers(const RobotState& state, const Command& command) const noexcept;
 

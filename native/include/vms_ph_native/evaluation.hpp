@@ -31,7 +31,7 @@ class Evaluation {
 
   /// The same, unless it was set ahead to this state, and nothing else was set since.
   void set(const RobotState& state) noexcept {
-    if (state.evaluation != this || !computed_.is_ahead) set(state.q, state.v);
+    if (state.evaluation != this || !computed_.is_set_ahead) set(state.q, state.v);
   }
 
   /// Set a state for an update that follows; `tree` is one of this robot at its joint positions, or
@@ -98,7 +98,7 @@ class Evaluation {
   const Model& model_;
   const int b_, n_;
   Dynamics dynamics_, dynamics_at_other_state_;  ///< the latter for a term at another state
-  Eigen::VectorXd q_, v_, rows_;
+  Eigen::VectorXd q_, v_, row_major_;            ///< the last: a term as Dynamics writes it
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, jacobian_rate_;
   pinocchio::SE3 placement_;
   MatrixV M_, C_, M_hat_m_;
@@ -106,7 +106,7 @@ class Evaluation {
   MatrixBN A_;
   VectorV momentum_, g_;
   struct Computed {
-    bool is_ahead, dynamics_at_q, dynamics_at_v, M, M_b_inverse, A, M_hat_m, momentum, C, g;
+    bool is_set_ahead, dynamics_at_q, dynamics_at_v, M, M_b_inverse, A, M_hat_m, momentum, C, g;
   } computed_{};
 };
 

@@ -49,7 +49,7 @@ struct Screw {
 };
 
 /// Three numbers of an array as a vector.
-inline Eigen::Map<Eigen::Vector3d> vector3(double* out) { return Eigen::Map<Eigen::Vector3d>(out); }
+inline Eigen::Map<Eigen::Vector3d> vector3(double* x) { return Eigen::Map<Eigen::Vector3d>(x); }
 
 /// The Lie bracket [v, s] of two twists.
 VMS_PH_INLINED inline Screw bracket(const Screw& v, const Screw& s) {

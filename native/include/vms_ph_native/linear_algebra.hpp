@@ -353,9 +353,9 @@ class BoundedLeastSquares {
   void search(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
               Eigen::VectorXd& x) noexcept;
 
-  Eigen::MatrixXd A_transposed_, H_;
-  double regularisation_ = 0.0;  // to the diagonal of H
-  VectorV linear_term_, rhs_, step_, gradient_;
+  Eigen::MatrixXd A_transposed_, H_;             // H: A^T A and the regularisation
+  double regularisation_ = 0.0;                  // to the diagonal of H
+  VectorV linear_term_, rhs_, step_, gradient_;  // A^T b; the same and a correction
   MatrixV free_hessian_;
   int active_bounds_[kMaxVelocities];  // the bound that an entry is at: -1, 0 for none, 1
   Eigen::Index free_indices_[kMaxVelocities];
@@ -383,8 +383,8 @@ class SymmetricEigen {
   // SelfAdjointEigenSolver alone takes memory for the vectors in every call.
   Eigen::Tridiagonalization<Eigen::MatrixXd> tridiagonal_;
   Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver_;
-  Eigen::VectorXd diagonal_, subdiagonal_, workspace_;
-  Eigen::MatrixXd matrix_, rotation_, vectors_;
+  Eigen::VectorXd diagonal_, subdiagonal_, workspace_;  // of the tridiagonal matrix
+  Eigen::MatrixXd matrix_, rotation_, vectors_;         // rotation_: to its axes
 };
 
 }  // namespace vms_ph

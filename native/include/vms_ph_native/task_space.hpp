@@ -38,7 +38,7 @@ class TaskSvd {
  private:
   void decompose(const Eigen::Matrix3d& matrix) noexcept;
 
-  Eigen::Matrix3d triangle_right_ = Eigen::Matrix3d::Identity();
+  Eigen::Matrix3d triangle_right_ = Eigen::Matrix3d::Identity();  ///< R of the triangle of J^T
 };
 
 /// Velocity in the task and in its null space, with the maps onto both, as in

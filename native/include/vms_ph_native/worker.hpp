@@ -73,8 +73,8 @@ class Worker {
 
   std::shared_ptr<Shared> shared_;
   std::thread thread_;
-  bool thread_owns_buffers_ = false;  // the thread owns the buffers
-  std::uint64_t sequence_ = 0;
+  bool thread_owns_buffers_ = false;
+  std::uint64_t sequence_ = 0;  // number of the job requested last
   Outcome last_outcome_ = Outcome::done;
 };
 

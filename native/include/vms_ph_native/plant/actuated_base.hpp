@@ -102,7 +102,7 @@ class NearestInputs {
   BoundedLeastSquares search_;
   MatrixV gram_;  ///< (b,b) of the columns that are free
   SymmetricEigen eigen_;
-  VectorB residual_, coordinates_;
+  VectorB residual_, coordinates_;  ///< of the goal; along the eigenvectors
 };
 
 /// The map w = B u (b,m) at the angles of its inputs.
@@ -160,8 +160,8 @@ class TiltAllocation {
   Eigen::VectorXd lower_angles_, upper_angles_, mean_angles_;  ///< limits and their mean, (t,)
   Eigen::VectorXd largest_tilt_rates_;                         ///< rad/s, (t,)
   std::vector<Eigen::Index> tilting_inputs_;
-  Eigen::MatrixXd force_columns_;  ///< (b,m+2t), times the weights
-  Eigen::VectorXd angles_at_mean_tilt_, lower_, upper_, forces_;
+  Eigen::MatrixXd force_columns_;                                 ///< (b,m+2t), times the weights
+  Eigen::VectorXd angles_at_mean_tilt_, lower_, upper_, forces_;  ///< forces and their limits
   VectorB residual_goal_;
   NearestInputs unbounded_search_;  ///< where limits do not matter
   BoundedLeastSquares search_;
@@ -257,11 +257,11 @@ class ActuatedBase {
   std::optional<BaseActuators> actuators_;
   std::optional<AllocationParts> allocation_parts_;
   std::vector<Health> health_;
-  Eigen::VectorXd lag_factor_;  ///< of a deviation after a step with the lag
-  Eigen::VectorXd lower_, upper_;
-  VectorB goal_;                                               ///< desired wrench times the weights
-  Eigen::VectorXd commands_, inputs_, friction_, net_inputs_;  ///< over the step
-  Eigen::VectorXd end_rates_, end_angles_;                     ///< at its end
+  Eigen::VectorXd lag_factor_;     ///< of a deviation after a step with the lag
+  Eigen::VectorXd lower_, upper_;  ///< limits of the inputs
+  VectorB goal_;                   ///< desired wrench times the weights
+  Eigen::VectorXd commands_, inputs_, friction_, net_inputs_;            ///< over the step
+  Eigen::VectorXd end_rates_, end_angles_;                               ///< at its end
   Eigen::VectorXd twist_, input_velocities_, mean_rates_, mean_angles_;  ///< base, inputs; means
   Eigen::VectorXd wrench_;
   Spin spin_;
