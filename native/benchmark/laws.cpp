@@ -17,7 +17,7 @@
 namespace vms_ph {
 namespace {
 
-constexpr double kRadius = 0.1;  // of wheels, m
+constexpr double kWheelRadius = 0.1;  // of wheels, m
 
 /// Six rotors around a vehicle, tilted or upright, or three wheels under a cart.
 Allocation base_allocation(const Model& model, double tilt) {
@@ -38,7 +38,7 @@ Allocation base_allocation(const Model& model, double tilt) {
 Model with_two_wheels(const Model& model, const std::vector<Wheel>& wheels) {
   pinocchio::Model tree = model.pinocchio();
   for (std::size_t i = 0; i < wheels.size(); ++i) {
-    const Eigen::Vector3d position(0.0, i == 0 ? 0.3 : -0.3, kRadius),
+    const Eigen::Vector3d position(0.0, i == 0 ? 0.3 : -0.3, kWheelRadius),
         inertia_diagonal(0.004, 0.007, 0.004);
     const auto joint =
         tree.addJoint(1, pinocchio::JointModelRY(),
@@ -146,7 +146,7 @@ Contenders laws(const Model& model) {
   contenders.push_back(
       contender("CartesianImpedance", ", all features and a payload", model, loaded_setting));
   if (model.base() == Base::planar) {
-    const std::vector<Wheel> wheels{{"left wheel", kRadius}, {"right wheel", kRadius}};
+    const std::vector<Wheel> wheels{{"left wheel", kWheelRadius}, {"right wheel", kWheelRadius}};
     for (const char* name : {"DifferentialDrive", "WheeledImpedance"}) {
       contenders.push_back(contender(name, full_suffix, with_two_wheels(model, wheels),
                                      {{}, wheels, full_setting.gains}));

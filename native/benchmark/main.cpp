@@ -22,11 +22,11 @@ using Clock = std::chrono::steady_clock;
 // each finds its own data in the caches.
 constexpr int kBatch = 100;
 
-void time(const vms_ph::Contenders& contenders, int updates) {
+void time_and_print(const vms_ph::Contenders& contenders, int updates) {
   std::vector<std::vector<double>> durations(contenders.size());
-  for (int begin = -kBatch; begin < updates; begin += kBatch) {  // the first turn fills the caches
+  for (int first = -kBatch; first < updates; first += kBatch) {  // the first turn fills the caches
     for (std::size_t i = 0; i < contenders.size(); ++i) {
-      for (int k = begin; k < std::min(begin + kBatch, updates); ++k) {
+      for (int k = first; k < std::min(first + kBatch, updates); ++k) {
         const auto start = Clock::now();
         contenders[i].update(std::max(0, k));
         const std::chrono::duration<double, std::nano> duration = Clock::now() - start;
@@ -49,7 +49,8 @@ int run(char** args) {
                                             : vms_ph::Base::floating;
   const auto model = vms_ph::Model::from_urdf(xml, base, args[3]);
   const int updates = std::max(10, std::atoi(args[4]));
-  time(std::string(args[5]) == "terms" ? vms_ph::dynamics(model) : vms_ph::laws(model), updates);
+  time_and_print(std::string(args[5]) == "terms" ? vms_ph::dynamics(model) : vms_ph::laws(model),
+                 updates);
   return 0;
 }
 

@@ -44,14 +44,14 @@ int run(int count, char** args) {
   const int updates = std::max(10, std::atoi(args[4]));
   sched_param priority{};
   priority.sched_priority = std::atoi(args[5]);
-  const std::string kind = args[6];
+  const std::string class_path = args[6];
   // Python's thread is made by this one, and gets its priority.
   if (priority.sched_priority > 0 &&
       pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority) != 0) {
     std::fprintf(stderr, "a real-time priority is not allowed here\n");
     return 3;
   }
-  vms_ph::PythonController law(kind, robot);
+  vms_ph::PythonController law(class_path, robot);
   if (count - 7 != law.nq()) {
     std::fprintf(stderr, "the robot has %d numbers in a configuration; given: %d\n", law.nq(),
                  count - 7);
@@ -81,7 +81,7 @@ int run(int count, char** args) {
     std::fprintf(stderr, "%s\n", law.log().c_str());
     return 1;
   }
-  vms_ph::print_durations(kind.substr(kind.rfind('.') + 1), durations);
+  vms_ph::print_durations(class_path.substr(class_path.rfind('.') + 1), durations);
   std::printf("\t%llu\n", static_cast<unsigned long long>(law.late_updates() - late_at_start));
   return 0;
 }
