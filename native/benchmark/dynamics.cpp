@@ -41,7 +41,7 @@ struct Fixture {
             1e-6};
     matrix.resize(static_cast<std::size_t>(m.nv() * m.nv()));
     derivatives.resize(5 * matrix.size() +
-                       static_cast<std::size_t>(20 * m.nv() * dynamics.bodies()));
+                       static_cast<std::size_t>(20 * m.nv() * dynamics.body_count()));
     for (auto* x : {&block, &vector_term, &rate}) x->resize(matrix.size() + 6 * v[0].size());
   }
 
@@ -52,88 +52,90 @@ struct Fixture {
   Dynamics dynamics;
   std::vector<VectorXd> q, v, force;
   TaskForm task;  ///< the velocity of the end effector's origin; regular everywhere, for the time
-  std::vector<double> matrix, block, vector_term, rate, derivatives;
+  std::vector<double> matrix, block, vector_term, rate, derivatives;  ///< results, overwritten
   double energy_sum = 0.0;
 };
 
 }  // namespace
 
 Contenders dynamics(const Model& model) {
-  const auto f = std::make_shared<Fixture>(model);
+  const auto fixture = std::make_shared<Fixture>(model);
   Contenders contenders;
   const auto add = [&](const char* name, auto evaluate) {
     contenders.push_back({name,
-                          [f, evaluate](int) {
+                          [fixture, evaluate](int) {
                             for (std::size_t i = 0; i < kStates; ++i) {
-                              evaluate(*f, ConstVector(f->q[i]), ConstVector(f->v[i]), f->force[i]);
+                              evaluate(*fixture, ConstVector(fixture->q[i]),
+                                       ConstVector(fixture->v[i]), fixture->force[i]);
                             }
                           },
                           kStates});
   };
   using Vector = const ConstVector&;
-  add("Pinocchio aba", [](Fixture& x, Vector q, Vector v, const VectorXd& force) {
-    pinocchio::aba(x.model.pinocchio(), x.data, q, v, ConstVector(force));
+  add("Pinocchio aba", [](Fixture& f, Vector q, Vector v, const VectorXd& force) {
+    pinocchio::aba(f.model.pinocchio(), f.data, q, v, ConstVector(force));
   });
-  add("Pinocchio computeABADerivatives", [](Fixture& x, Vector q, Vector v, const VectorXd& force) {
-    pinocchio::computeABADerivatives(x.model.pinocchio(), x.data, q, v, ConstVector(force));
+  add("Pinocchio computeABADerivatives", [](Fixture& f, Vector q, Vector v, const VectorXd& force) {
+    pinocchio::computeABADerivatives(f.model.pinocchio(), f.data, q, v, ConstVector(force));
   });
   add("Pinocchio crba + computeCoriolisMatrix",
-      [](Fixture& x, Vector q, Vector v, const VectorXd&) {
-        pinocchio::crba(x.model.pinocchio(), x.data, q);
-        pinocchio::computeCoriolisMatrix(x.model.pinocchio(), x.data, q, v);
+      [](Fixture& f, Vector q, Vector v, const VectorXd&) {
+        pinocchio::crba(f.model.pinocchio(), f.data, q);
+        pinocchio::computeCoriolisMatrix(f.model.pinocchio(), f.data, q, v);
       });
-  add("Pinocchio both energies", [](Fixture& x, Vector q, Vector v, const VectorXd&) {
-    x.energy_sum += pinocchio::computeKineticEnergy(x.model.pinocchio(), x.data, q, v);
-    x.energy_sum += pinocchio::computePotentialEnergy(x.model.pinocchio(), x.data);
+  add("Pinocchio both energies", [](Fixture& f, Vector q, Vector v, const VectorXd&) {
+    f.energy_sum += pinocchio::computeKineticEnergy(f.model.pinocchio(), f.data, q, v);
+    f.energy_sum += pinocchio::computePotentialEnergy(f.model.pinocchio(), f.data);
   });
   const auto add_rate = [&](const char* name, bool is_decoupled) {
-    add(name, [is_decoupled](Fixture& x, Vector q, Vector v, const VectorXd& force) {
-      x.dynamics.set_configuration(q.data());
-      x.dynamics.rates(is_decoupled, v.data(), x.efforts(force), x.vector_term.data(),
-                       x.rate.data());
+    add(name, [is_decoupled](Fixture& f, Vector q, Vector v, const VectorXd& force) {
+      f.dynamics.set_configuration(q.data());
+      f.dynamics.rates(is_decoupled, v.data(), f.efforts(force), f.vector_term.data(),
+                       f.rate.data());
     });
   };
   add_rate("StandardForm rate", false);
   add_rate("DecoupledForm rate", true);
   const auto add_derivatives = [&](const char* name, bool is_decoupled, bool by_parameters,
                                    bool is_task = false) {
-    add(name, [=](Fixture& x, Vector q, Vector v, const VectorXd& force) {
-      x.dynamics.set_configuration(q.data());
-      double* out = x.derivatives.data();
-      const int nv = x.model.nv(), size = nv * nv, parameter_size = 10 * nv * x.dynamics.bodies();
+    add(name, [=](Fixture& f, Vector q, Vector v, const VectorXd& force) {
+      f.dynamics.set_configuration(q.data());
+      double* out = f.derivatives.data();
+      const int nv = f.model.nv(), size = nv * nv,
+                parameter_size = 10 * nv * f.dynamics.body_count();
       RateDerivatives outputs{out, out + size, out + 2 * size, out + 3 * size, out + 4 * size};
       if (by_parameters) {
         outputs.velocity_by_parameters = out + 5 * size;
         outputs.rate_by_parameters = out + 5 * size + parameter_size;
       }
-      x.dynamics.rate_derivatives(is_decoupled, v.data(), x.efforts(force), outputs,
-                                  is_task ? &x.task : nullptr);
+      f.dynamics.rate_derivatives(is_decoupled, v.data(), f.efforts(force), outputs,
+                                  is_task ? &f.task : nullptr);
     });
   };
   add_derivatives("StandardForm rate_derivatives", false, false);
   add_derivatives("DecoupledForm rate_derivatives", true, false);
   add_derivatives("DecoupledForm rate_derivatives, by parameters too", true, true);
   add_derivatives("TaskSpaceForm rate_derivatives", false, false, true);
-  add("all terms of evaluate", [](Fixture& x, Vector q, Vector v, const VectorXd&) {
-    Dynamics& d = x.dynamics;
+  add("all terms of evaluate", [](Fixture& f, Vector q, Vector v, const VectorXd&) {
+    Dynamics& d = f.dynamics;
     d.set_configuration(q.data());
     d.set_velocity(v.data());
-    d.mass(x.matrix.data());
-    d.coriolis(x.matrix.data());
-    d.shape_inertia(x.matrix.data());
-    d.connection(x.block.data());
-    d.locked_inverse(x.block.data());
-    d.gravity(x.vector_term.data());
-    d.momentum(x.vector_term.data());
-    d.locked_velocity(x.vector_term.data());
-    d.shape_momentum(x.vector_term.data());
-    d.jacobian(static_cast<int>(x.model.end_effector()), false, x.block.data());
-    x.energy_sum += d.kinetic_energy() + d.potential_energy();
+    d.mass(f.matrix.data());
+    d.coriolis(f.matrix.data());
+    d.shape_inertia(f.matrix.data());
+    d.connection(f.block.data());
+    d.locked_inverse(f.block.data());
+    d.gravity(f.vector_term.data());
+    d.momentum(f.vector_term.data());
+    d.locked_velocity(f.vector_term.data());
+    d.shape_momentum(f.vector_term.data());
+    d.jacobian(static_cast<int>(f.model.end_effector()), false, f.block.data());
+    f.energy_sum += d.kinetic_energy() + d.potential_energy();
   });
-  add("both energies", [](Fixture& x, Vector q, Vector v, const VectorXd&) {
-    x.dynamics.set_configuration(q.data());
-    x.dynamics.set_velocity(v.data());
-    x.energy_sum += x.dynamics.kinetic_energy() + x.dynamics.potential_energy();
+  add("both energies", [](Fixture& f, Vector q, Vector v, const VectorXd&) {
+    f.dynamics.set_configuration(q.data());
+    f.dynamics.set_velocity(v.data());
+    f.energy_sum += f.dynamics.kinetic_energy() + f.dynamics.potential_energy();
   });
   return contenders;
 }

@@ -148,7 +148,7 @@ class StoredState {
   explicit StoredState(SolverState state) : state_(std::move(state)) {}
 
   /// @throws ModelError  it is of another robot, or of another kind of scheme.
-  const SolverState& for_scheme(const Scheme& scheme) const;
+  const SolverState& checked_for(const Scheme& scheme) const;
 
   static void bind(py::module_& module);
 
@@ -162,7 +162,7 @@ class StoredPorts {
   explicit StoredPorts(Ports ports) : ports_(std::move(ports)) {}
 
   /// @throws ModelError  they are of a robot of another size.
-  const Ports& for_model(const Model& model) const;
+  const Ports& checked_for(const Model& model) const;
 
   static void bind(py::module_& module);
 

@@ -72,14 +72,14 @@ std::vector<py::ssize_t> shape_of(const Term& term, const Dynamics& d) {
     shape.push_back(*axis == 'b'   ? d.b()
                     : *axis == 'n' ? d.n()
                     : *axis == 'v' ? d.nv()
-                    : *axis == 'r' ? 10 * d.bodies()
+                    : *axis == 'r' ? 10 * d.body_count()
                                    : *axis - '0');
   }
   return shape;
 }
 
 int checked_frame(const Dynamics& d, int frame) {
-  if (frame < 0 || frame >= d.frames()) throw py::index_error("no such frame");
+  if (frame < 0 || frame >= d.frame_count()) throw py::index_error("no such frame");
   return frame;
 }
 
@@ -123,21 +123,21 @@ struct Form {
 
   /// @throws ModelError  the task is of another robot.
   Form(const FormArgument& argument, const Dynamics& d) {
-    if (const bool* form_flag = std::get_if<bool>(&argument)) {
-      is_decoupled = *form_flag;
+    if (const bool* decoupled_flag = std::get_if<bool>(&argument)) {
+      is_decoupled = *decoupled_flag;
       return;
     }
     const auto& [parts, reference, singular_below] = std::get<1>(argument);
     task = TaskForm{{}, reference.rows(d.nv(), "the basis"), singular_below};
     Eigen::Index rows = task->reference.rows();
-    bool is_task = rows > 0 && rows < d.nv();
+    bool is_valid = rows > 0 && rows < d.nv();
     for (const auto& [frame, first_row, row_count] : parts) {
       task->parts.push_back({checked_frame(d, frame), first_row, row_count});
-      is_task =
-          is_task && first_row >= 0 && first_row < 6 && row_count > 0 && row_count <= 6 - first_row;
-      rows += is_task ? row_count : 0;
+      is_valid = is_valid && first_row >= 0 && first_row < 6 && row_count > 0 &&
+                 row_count <= 6 - first_row;
+      rows += is_valid ? row_count : 0;
     }
-    if (!is_task || rows != d.nv()) {
+    if (!is_valid || rows != d.nv()) {
       throw ModelError("rows of the task and its null space must be as many as velocities");
     }
   }
@@ -156,8 +156,8 @@ struct EffortArguments {
   const MaybeNumbers &torque, &wrench_base;
   const Wrenches& wrenches;
   const MaybeNumbers &damping, &dry_friction;
-  double slip;
-  bool gravity, drag;
+  double slip_speed;
+  bool has_gravity, has_drag;
 };
 
 /// The momenta and efforts of a call at one state.
@@ -173,7 +173,7 @@ struct StateArguments {
                  ports.damping.has_value() == ports.dry_friction.has_value()),
         momenta(finite_data(z, d.nv(), is_valid)) {
     for (const auto& [frame, wrench] : ports.wrenches) {
-      is_valid = is_valid && frame >= 0 && frame < d.frames();
+      is_valid = is_valid && frame >= 0 && frame < d.frame_count();
       wrenches.push_back({frame, finite_data(wrench, 6, is_valid)});
     }
     efforts.torque = finite_data(ports.torque, d.n(), is_valid);
@@ -182,9 +182,9 @@ struct StateArguments {
     efforts.wrench_count = wrenches.size();
     efforts.damping = finite_data(ports.damping, d.n(), is_valid);
     efforts.dry_friction = finite_data(ports.dry_friction, d.n(), is_valid);
-    efforts.slip = ports.slip;
-    efforts.has_gravity = ports.gravity;
-    efforts.has_drag = ports.drag;
+    efforts.slip_speed = ports.slip_speed;
+    efforts.has_gravity = ports.has_gravity;
+    efforts.has_drag = ports.has_drag;
   }
 };
 
@@ -226,9 +226,9 @@ struct BatchArguments {
     shared_efforts.damping = ports.damping ? ports.damping->data(robot.n(), "viscous") : nullptr;
     shared_efforts.dry_friction =
         ports.dry_friction ? ports.dry_friction->data(robot.n(), "coulomb") : nullptr;
-    shared_efforts.slip = ports.slip;
-    shared_efforts.has_gravity = ports.gravity;
-    shared_efforts.has_drag = ports.drag;
+    shared_efforts.slip_speed = ports.slip_speed;
+    shared_efforts.has_gravity = ports.has_gravity;
+    shared_efforts.has_drag = ports.has_drag;
     if (ports.wrenches.size() > kMaxFrames) throw ModelError("at most 32 frames may have wrenches");
     for (const auto& [frame, wrench] : ports.wrenches) {
       wrenches.emplace_back(checked_frame(robot, frame), BatchEffort(wrench, 6, count, "a wrench"));
@@ -264,7 +264,7 @@ struct DerivativeArrays {
   std::vector<py::ssize_t> sizes;
 
   DerivativeArrays(const Dynamics& d, bool with_parameters, py::ssize_t count) {
-    const py::ssize_t nv = d.nv(), parameter_count = with_parameters ? 10 * d.bodies() : 0;
+    const py::ssize_t nv = d.nv(), parameter_count = with_parameters ? 10 * d.body_count() : 0;
     for (const py::ssize_t width : {nv, nv, parameter_count, nv, nv, nv, parameter_count}) {
       arrays.push_back(count >= 0 ? empty({count, nv, width}) : empty({nv, width}));
       data.push_back(arrays.back().mutable_data());
@@ -320,7 +320,7 @@ struct RateFunctions {
   /// The same of many states.
   static py::tuple batch_rates(Batch& batch, bool is_decoupled, const Numbers& q, const Numbers& z,
                                Parts... parts) {
-    const BatchArguments states(batch.first_robot(), q, z, {parts...});
+    const BatchArguments states(batch.first_workspace(), q, z, {parts...});
     Array qdot = empty({states.count, states.nv}), zdot = empty({states.count, states.nv});
     double *qdot_rows = qdot.mutable_data(), *zdot_rows = zdot.mutable_data();
     states.for_each(
@@ -333,9 +333,9 @@ struct RateFunctions {
   static py::object batch_derivatives(Batch& batch, const FormArgument& argument,
                                       bool with_parameters, const Numbers& q, const Numbers& z,
                                       Parts... parts) {
-    const BatchArguments states(batch.first_robot(), q, z, {parts...});
-    const Form form(argument, batch.first_robot());
-    DerivativeArrays arrays(batch.first_robot(), with_parameters, states.count);
+    const BatchArguments states(batch.first_workspace(), q, z, {parts...});
+    const Form form(argument, batch.first_workspace());
+    DerivativeArrays arrays(batch.first_workspace(), with_parameters, states.count);
     std::atomic<bool> is_regular{true};
     states.for_each(batch, [&](Dynamics& d, py::ssize_t i, const double* z_i,
                                const Efforts& efforts) {
@@ -350,14 +350,15 @@ using RateBindings = RateFunctions<const MaybeNumbers&, const MaybeNumbers&, con
                                    const MaybeNumbers&, const MaybeNumbers&, double, bool, bool>;
 
 py::object energy_derivatives(Dynamics& d, const FormArgument& argument, const Numbers& q,
-                              const Numbers& z, bool gravity) {
+                              const Numbers& z, bool has_gravity) {
   const Form form(argument, d);
   const double* momenta = z.finite_data_of_size(d.nv());
   if (momenta == nullptr || !is_configuration(d, q)) return py::none();
-  Array by_q = new_velocity(d), by_z = new_velocity(d), by_parameters = empty({10 * d.bodies()});
-  if (!at_state(d, q).energy_derivatives(form.is_decoupled, momenta, gravity, by_q.mutable_data(),
-                                         by_z.mutable_data(), by_parameters.mutable_data(),
-                                         form.task_space())) {
+  Array by_q = new_velocity(d), by_z = new_velocity(d),
+        by_parameters = empty({10 * d.body_count()});
+  if (!at_state(d, q).energy_derivatives(form.is_decoupled, momenta, has_gravity,
+                                         by_q.mutable_data(), by_z.mutable_data(),
+                                         by_parameters.mutable_data(), form.task_space())) {
     return py::none();
   }
   return py::make_tuple(read_only(by_q), read_only(by_z), read_only(by_parameters));
@@ -480,7 +481,7 @@ void bind_dynamics_class(py::module_& module) {
 
 py::dict evaluate(Batch& batch, const Numbers& q, const Numbers& v,
                   const std::vector<std::string>& names, int frame) {
-  const Dynamics& robot = batch.first_robot();
+  const Dynamics& robot = batch.first_workspace();
   const auto configurations = q.rows(robot.nq(), "Q");
   const Eigen::Index count = configurations.rows();
   const auto velocities = v.matrix(count, robot.nv(), "V");

@@ -33,38 +33,39 @@ VectorXd vector_or_empty(const MaybeNumbers& numbers, int size, const char* name
 
 StoredPorts make_ports(const Model& model, const MaybeNumbers& torque,
                        const MaybeNumbers& wrench_base, const MaybeNumbers& wrench_end_effector,
-                       const MaybeNumbers& damping, const MaybeNumbers& dry_friction, double slip) {
-  Ports efforts;
-  efforts.acts = torque || wrench_base || wrench_end_effector || damping;
-  efforts.torque = vector_or_empty(torque, model.n(), "torque");
-  efforts.wrench_base = vector_or_empty(wrench_base, model.b(), "wrench_base");
-  efforts.damping = vector_or_empty(damping, model.n(), "viscous");
-  efforts.dry_friction = vector_or_empty(dry_friction, model.n(), "coulomb");
-  if (efforts.dry_friction.size() != efforts.damping.size()) {
+                       const MaybeNumbers& damping, const MaybeNumbers& dry_friction,
+                       double slip_speed) {
+  Ports ports;
+  ports.has_efforts = torque || wrench_base || wrench_end_effector || damping;
+  ports.torque = vector_or_empty(torque, model.n(), "torque");
+  ports.wrench_base = vector_or_empty(wrench_base, model.b(), "wrench_base");
+  ports.damping = vector_or_empty(damping, model.n(), "viscous");
+  ports.dry_friction = vector_or_empty(dry_friction, model.n(), "coulomb");
+  if (ports.dry_friction.size() != ports.damping.size()) {
     throw ModelError("viscous and coulomb friction must be given together");
   }
-  efforts.slip = slip;
-  efforts.has_tool = wrench_end_effector.has_value();
-  if (efforts.has_tool) {
-    const auto end_effector_wrench = wrench_end_effector->vector(6, "wrench_end_effector");
-    efforts.tool_wrench = {end_effector_wrench.head<3>(), end_effector_wrench.tail<3>()};
+  ports.slip_speed = slip_speed;
+  ports.has_wrench_end_effector = wrench_end_effector.has_value();
+  if (ports.has_wrench_end_effector) {
+    const auto wrench = wrench_end_effector->vector(6, "wrench_end_effector");
+    ports.wrench_end_effector = {wrench.head<3>(), wrench.tail<3>()};
   }
-  return StoredPorts(std::move(efforts));
+  return StoredPorts(std::move(ports));
 }
 
-/// Many runs of one robot under held efforts, divided among threads. A run ends before a step that
-/// fails; the records after it stay NaN.
+/// Many runs of one robot under held efforts, divided among threads, with records `stride` steps
+/// apart. A run ends before a step that fails; the records after it stay NaN.
 py::dict run_batch(const Model& model, const std::string& scheme_name, bool has_gravity,
-                   const Numbers& Q, const Numbers& V, const std::vector<StoredPorts>& ports,
+                   const Numbers& q0, const Numbers& v0, const std::vector<StoredPorts>& ports,
                    double t0, double dt, long steps, long stride, std::size_t threads) {
-  const auto q = Q.rows(model.nq(), "Q");
+  const auto q = q0.rows(model.nq(), "Q");
   const Eigen::Index runs = q.rows(), nq = model.nq(), nv = model.nv();
-  const auto v = V.matrix(runs, nv, "V");
-  std::vector<const Ports*> efforts;
-  for (const StoredPorts& stored_ports : ports) efforts.push_back(&stored_ports.for_model(model));
+  const auto v = v0.matrix(runs, nv, "V");
+  std::vector<const Ports*> run_ports;
+  for (const StoredPorts& stored : ports) run_ports.push_back(&stored.checked_for(model));
   const auto run_count = static_cast<std::size_t>(runs);
   constexpr double kMaxRecords = 1e10;
-  if ((efforts.size() != 1 && efforts.size() != run_count) || stride < 1 || steps < 0 ||
+  if ((run_ports.size() != 1 && run_ports.size() != run_count) || stride < 1 || steps < 0 ||
       static_cast<double>(steps / stride) * static_cast<double>(runs) > kMaxRecords) {
     throw ModelError("the sizes of states, efforts or steps differ");
   }
@@ -74,7 +75,7 @@ py::dict run_batch(const Model& model, const std::string& scheme_name, bool has_
     std::fill_n(out.mutable_data(), out.size(), std::numeric_limits<double>::quiet_NaN());
     return out;
   };
-  Array q_out = nan_array({runs, records, nq}), v_out = nan_array({runs, records, nv});
+  Array q_records = nan_array({runs, records, nq}), v_records = nan_array({runs, records, nv});
   Array energy = nan_array({runs, records}), supplied_energy = nan_array({3, runs, records - 1});
   Array dissipated_energy = nan_array({runs, records - 1});
   py::array_t<long> step_counts(runs);
@@ -89,7 +90,7 @@ py::dict run_batch(const Model& model, const std::string& scheme_name, bool has_
         {make_stepper(scheme_name, model, has_gravity), std::make_unique<Dynamics>(model)});
   }
   {
-    double *q_data = q_out.mutable_data(), *v_data = v_out.mutable_data();
+    double *q_data = q_records.mutable_data(), *v_data = v_records.mutable_data();
     double *energy_data = energy.mutable_data(), *supplied_data = supplied_energy.mutable_data();
     double* dissipated_data = dissipated_energy.mutable_data();
     long* step_count_data = step_counts.mutable_data();
@@ -99,12 +100,12 @@ py::dict run_batch(const Model& model, const std::string& scheme_name, bool has_
       const auto i = static_cast<Eigen::Index>(run);
       VectorXd q_i = q.row(i), v_i = v.row(i);
       SolverState x = stepper->begin(q_i, v_i, t0), scratch = x;
-      const Ports& run_ports = *efforts[efforts.size() == 1 ? 0 : run];
+      const Ports& ports_i = *run_ports[run_ports.size() == 1 ? 0 : run];
       long k = 0;
       for (Eigen::Index record = 0; record < records; ++record) {
         if (record > 0) {
           const long block_steps = std::min(stride, steps - k);
-          const MultiStepResult block = stepper->run(x, run_ports, t0, dt, k, block_steps, scratch);
+          const MultiStepResult block = stepper->run(x, ports_i, t0, dt, k, block_steps, scratch);
           k += block.steps;
           if (block.steps < block_steps) break;
           const Eigen::Index interval = i * (records - 1) + record - 1;
@@ -125,7 +126,7 @@ py::dict run_batch(const Model& model, const std::string& scheme_name, bool has_
       step_count_data[i] = k;
     });
   }
-  return py::dict("q"_a = q_out, "v"_a = v_out, "energy"_a = energy,
+  return py::dict("q"_a = q_records, "v"_a = v_records, "energy"_a = energy,
                   "supplied_energy"_a = supplied_energy, "dissipated_energy"_a = dissipated_energy,
                   "steps"_a = step_counts);
 }
@@ -142,21 +143,22 @@ void bind_scheme(py::module_& module) {
             return StoredState(self.stepper->begin(q.vector(self.model.nq(), "q"),
                                                    v.vector(self.model.nv(), "v"), t));
           },
-          "q"_a, "v"_a, "t"_a = 0.0)
+          "q"_a, "v"_a, "t"_a = 0.0,
+          "Return the solver state of a motion (q, v) in the inertial frame.")
       .def(
           "motion",
           [](Scheme& self, const StoredState& x) {
             VectorXd q, v;
-            self.stepper->motion(x.for_scheme(self), q, v);
+            self.stepper->motion(x.checked_for(self), q, v);
             return py::make_tuple(q, v);
           },
           "solver_state"_a, "Return (q, v) in the inertial frame.")
       .def(
           "step",
           [](Scheme& self, const StoredState& x, const StoredPorts& efforts, double t, double dt) {
-            SolverState next_state = x.for_scheme(self);
+            SolverState next_state = x.checked_for(self);
             const StepResult result = self.stepper->step(
-                x.for_scheme(self), efforts.for_model(self.model), t, dt, next_state);
+                x.checked_for(self), efforts.checked_for(self.model), t, dt, next_state);
             return py::make_tuple(StoredState(std::move(next_state)), result);
           },
           "solver_state"_a, "ports"_a, "t"_a, "dt"_a,
@@ -165,8 +167,8 @@ void bind_scheme(py::module_& module) {
           "run",
           [](Scheme& self, const StoredState& x, const StoredPorts& efforts, double t0, double dt,
              long first_step, long steps) {
-            SolverState end_state = x.for_scheme(self), scratch = end_state;
-            const Ports& ports = efforts.for_model(self.model);
+            SolverState end_state = x.checked_for(self), scratch = end_state;
+            const Ports& ports = efforts.checked_for(self.model);
             MultiStepResult result;
             {
               const py::gil_scoped_release gil_release;
@@ -188,7 +190,7 @@ std::size_t checked_threads(std::size_t threads) {
                    " threads; given: " + std::to_string(threads));
 }
 
-const SolverState& StoredState::for_scheme(const Scheme& scheme) const {
+const SolverState& StoredState::checked_for(const Scheme& scheme) const {
   const int nv = scheme.model.nv(), n = scheme.model.n();
   if (state_.q.size() != scheme.model.nq() || state_.v.size() != nv ||
       state_.pi.size() != (scheme.is_implicit ? n : 0) ||
@@ -198,7 +200,7 @@ const SolverState& StoredState::for_scheme(const Scheme& scheme) const {
   return state_;
 }
 
-const Ports& StoredPorts::for_model(const Model& model) const {
+const Ports& StoredPorts::checked_for(const Model& model) const {
   const auto has_size = [](const VectorXd& effort, int size) {
     return effort.size() == 0 || effort.size() == size;
   };
@@ -233,12 +235,12 @@ void StoredState::bind(py::module_& module) {
           "angular_momentum", [](const StoredState& x) { return x.state_.angular_momentum; },
           [](StoredState& x, const Eigen::Vector3d& l) { x.state_.angular_momentum = l; })
       .def_property(
-          "energy_and_remainder",
+          "compensated_energy",
           [](const StoredState& x) {
             return py::make_tuple(x.state_.energy.value, x.state_.energy.remainder);
           },
-          [](StoredState& x, std::pair<double, double> e) {
-            x.state_.energy = {e.first, e.second};
+          [](StoredState& x, std::pair<double, double> energy) {
+            x.state_.energy = {energy.first, energy.second};
           })
       .def_property(
           "t", [](const StoredState& x) { return x.state_.t; },
@@ -268,8 +270,7 @@ void StoredPorts::bind(py::module_& module) {
   py::class_<StoredPorts>(module, "Ports", "Efforts held over a step.")
       .def(py::init(&make_ports), "model"_a, "torque"_a = py::none(), "wrench_base"_a = py::none(),
            "wrench_end_effector"_a = py::none(), "viscous"_a = py::none(), "coulomb"_a = py::none(),
-           "slip"_a = 1.0)
-      .def_property_readonly("acts", [](const StoredPorts& self) { return self.ports_.acts; });
+           "slip"_a = 1.0);
 }
 
 namespace {
@@ -346,17 +347,19 @@ py::object exception_object(const std::exception_ptr& error) {
 using MaybeVector3 = std::optional<Eigen::Vector3d>;
 using MaybeVector6 = std::optional<Eigen::Matrix<double, 6, 1>>;
 
+/// Steps under a law; position to wrench are the parts of its constant reference.
 py::tuple run_law(SchemeLoop& self, Controller& law, const MaybeVector3& position,
                   const MaybeVector3& velocity, const std::optional<Eigen::Matrix4d>& pose,
                   const MaybeVector6& twist, const MaybeNumbers& joints, const MaybeVector6& wrench,
-                  const StoredState& x, const StoredPorts& external_ports, const Numbers& torque,
-                  const Numbers& wrench_base, double t0, double dt, long first_step, long steps) {
+                  const StoredState& x, const StoredPorts& external_ports,
+                  const Numbers& first_torque, const Numbers& first_wrench_base, double t0,
+                  double dt, long first_step, long steps) {
   Reference reference{position, velocity, pose, twist, {}, joints.has_value(), wrench};
   if (joints) reference.joints = joints->any_vector();
-  SolverState end_state = x.for_scheme(self.scheme), scratch = end_state;
-  const Ports& ports = external_ports.for_model(self.scheme.model);
+  SolverState end_state = x.checked_for(self.scheme), scratch = end_state;
+  const Ports& ports = external_ports.checked_for(self.scheme.model);
   LoopResult result;
-  result.next_command = result.last_command = self.initial_command(torque, wrench_base);
+  result.next_command = result.last_command = self.initial_command(first_torque, first_wrench_base);
   ConstantReference control(law, reference);
   {
     const py::gil_scoped_release gil_release;
@@ -367,14 +370,14 @@ py::tuple run_law(SchemeLoop& self, Controller& law, const MaybeVector3& positio
 }
 
 py::tuple run_function(SchemeLoop& self, const py::object& function, const StoredState& x,
-                       const StoredPorts& external_ports, const Numbers& torque,
-                       const Numbers& wrench_base, double t0, double dt, long first_step,
+                       const StoredPorts& external_ports, const Numbers& first_torque,
+                       const Numbers& first_wrench_base, double t0, double dt, long first_step,
                        long steps) {
-  SolverState end_state = x.for_scheme(self.scheme), scratch = end_state;
+  SolverState end_state = x.checked_for(self.scheme), scratch = end_state;
   LoopResult result;
-  result.next_command = result.last_command = self.initial_command(torque, wrench_base);
+  result.next_command = result.last_command = self.initial_command(first_torque, first_wrench_base);
   PythonControl control(function, result.next_command);
-  self.loop.run(control, end_state, scratch, external_ports.for_model(self.scheme.model), t0, dt,
+  self.loop.run(control, end_state, scratch, external_ports.checked_for(self.scheme.model), t0, dt,
                 first_step, steps, result);
   return loop_tuple(std::move(end_state), std::move(result), exception_object(control.error));
 }

@@ -229,7 +229,7 @@ void bind_laws(py::module_& module) {
 
 namespace {
 
-py::ssize_t size_of(const Numbers& velocity) {
+py::ssize_t checked_size(const Numbers& velocity) {
   const auto size = velocity.any_vector().size();
   if (size > kMaxVelocities) {
     throw ModelError("at most " + std::to_string(kMaxVelocities) + " velocities");
@@ -251,7 +251,7 @@ struct SampledAlgebra {
 py::tuple compute_impedance(SampledAlgebra& self, const Numbers& mass, const Numbers& damping,
                             const Numbers& stiffness, const Numbers& gradient,
                             const Numbers& velocity, double h, const MaybeNumbers& feedforward) {
-  const py::ssize_t nv = size_of(velocity);
+  const py::ssize_t nv = checked_size(velocity);
   // Symmetric: the order of the entries does not matter.
   self.mass = mass.matrix(nv, nv, "mass");
   self.damping = damping.matrix(nv, nv, "damping");
@@ -286,7 +286,7 @@ void bind_sampled_algebra(py::module_& module) {
   py::class_<SampledAlgebra> algebra(module, "SampledAlgebra",
                                      "The algebra of sampled laws; a workspace of one thread.");
   algebra.def(py::init<const Model&>(), py::keep_alive<1, 2>(), "model"_a)
-      .def_property_readonly_static("largest", [](const py::object&) { return kMaxVelocities; })
+      .def_property_readonly_static("max_nv", [](const py::object&) { return kMaxVelocities; })
       .def("hold", &compute_impedance, "mass"_a, "damping"_a, "stiffness"_a, "gradient"_a,
            "velocity"_a, "h"_a, "feedforward"_a = py::none(),
            "Return spring, velocity, predicted spring and reason of a SampledImpedance.")

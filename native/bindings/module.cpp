@@ -31,12 +31,12 @@ Eigen::Matrix<double, size, 1> vector_of(const py::object& source) {
 }
 
 /// The motion subspace of a joint of one velocity, in its own axes.
-void read_subspace(const py::object& joint, const py::object& neutral_q, ModelParts::Joint& out) {
+void read_subspace(const py::object& joint, const py::object& neutral_q, ModelParts::Joint& parts) {
   const py::object data = joint.attr("createData")();
   joint.attr("calc")(data, neutral_q);
   const auto subspace = vector_of<6>(data.attr("S"));
-  out.linear_axis = subspace.head<3>();
-  out.axis = subspace.tail<3>();
+  parts.linear_axis = subspace.head<3>();
+  parts.axis = subspace.tail<3>();
 }
 
 ModelParts parts_of(const py::object& robot) {

@@ -337,7 +337,7 @@ class StatePlausibility:
 class SampledAlgebra:
     """The algebra of sampled laws; a workspace of one thread."""
 
-    largest: typing.ClassVar[int] = 64
+    max_nv: typing.ClassVar[int] = 64
     def __init__(self, model: Model) -> None: ...
     def hold(
         self,
@@ -385,9 +385,9 @@ class SolverState:
     v: numpy.ndarray
     def __copy__(self) -> SolverState: ...
     @property
-    def energy_and_remainder(self) -> tuple[float, float]: ...
-    @energy_and_remainder.setter
-    def energy_and_remainder(self, arg1: tuple[float, float]) -> None: ...
+    def compensated_energy(self) -> tuple[float, float]: ...
+    @compensated_energy.setter
+    def compensated_energy(self, arg1: tuple[float, float]) -> None: ...
     @property
     def past_steps(self) -> list: ...
     @past_steps.setter
@@ -409,8 +409,6 @@ class Ports:
         coulomb: numpy.ndarray | None = None,
         slip: float = 1.0,
     ) -> None: ...
-    @property
-    def acts(self) -> bool: ...
 
 class StepResult:
     """Energies and outcome of a step, or of many."""
@@ -429,7 +427,8 @@ class Scheme:
     """A time-stepping scheme for a robot."""
     def __init__(self, model: Model, name: str, gravity: bool = True, wheels: dict = {}) -> None:
         """On wheels that do not slip: their radii, m, by the names of the joints that turn them."""
-    def begin(self, q: numpy.ndarray, v: numpy.ndarray, t: float = 0.0) -> SolverState: ...
+    def begin(self, q: numpy.ndarray, v: numpy.ndarray, t: float = 0.0) -> SolverState:
+        """Return the solver state of a motion (q, v) in the inertial frame."""
     def motion(self, solver_state: SolverState) -> tuple[numpy.ndarray, numpy.ndarray]:
         """Return (q, v) in the inertial frame."""
     def run(

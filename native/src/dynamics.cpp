@@ -26,7 +26,7 @@ Dynamics::Dynamics(const Model& model)
       v_(VectorXd::Zero(model.nv())),
       rate_(VectorXd::Zero(model.nv())),
       friction_slopes_(VectorXd::Zero(model.n())) {
-  for (std::size_t i = 0; i < model.frames(); ++i) frames_.push_back(tree_.frame(model, i));
+  for (std::size_t i = 0; i < model.frame_count(); ++i) frames_.push_back(tree_.frame(model, i));
   unit_slices_ = model.unit_slices();
   if (b() > 0) {
     mount_position_ = model.base_mount().translation();
@@ -136,13 +136,13 @@ void Dynamics::locked_velocity(double* out) const noexcept {
 }
 
 void Dynamics::kinetic_regressor(double* out) const noexcept {
-  std::fill(out, out + 10 * bodies(), 0.0);
+  std::fill(out, out + 10 * body_count(), 0.0);
   add_kinetic_regressor(0.5, out);
 }
 
 void Dynamics::add_kinetic_regressor(double factor, double* out) const noexcept {
   Eigen::Matrix<double, 10, 1> regressor;
-  for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
+  for (int i = tree_.body_count() - body_count(); i < tree_.body_count(); ++i, out += 10) {
     const Tree::Frame pose = tree_.placement({i, Matrix3d::Identity(), Vector3d::Zero()});
     const Screw body_twist = in_axes_of(pose, tree_.twist_of(i));
     write_momentum_regressor(body_twist, body_twist, regressor.data());
@@ -151,10 +151,10 @@ void Dynamics::add_kinetic_regressor(double factor, double* out) const noexcept 
 }
 
 void Dynamics::potential_regressor(double* out) const noexcept {
-  const double offset = mount_gravity_.dot(base_position_) - mount_potential_;
-  for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
+  const double base_potential = mount_potential_ - mount_gravity_.dot(base_position_);
+  for (int i = tree_.body_count() - body_count(); i < tree_.body_count(); ++i, out += 10) {
     const Tree::Frame pose = tree_.placement({i, Matrix3d::Identity(), Vector3d::Zero()});
-    out[0] = -offset - root_gravity_.dot(pose.origin + tree_.root_origin());
+    out[0] = base_potential - root_gravity_.dot(pose.origin + tree_.root_origin());
     vector3(out + 1) = -(pose.rotation.transpose() * root_gravity_);
     std::fill(out + 4, out + 10, 0.0);
   }
@@ -165,7 +165,7 @@ void Dynamics::velocity(bool is_decoupled, const double* momenta, double* v) noe
     tree_.solve_decoupled(tree_.base_twist(momenta), momenta + b(), v_);
   } else {
     const Eigen::Map<const VectorXd> pi(momenta + b(), n());
-    tree_.solve(tree_.base_twist(momenta), pi, v_);
+    tree_.solve_velocity(tree_.base_twist(momenta), pi, v_);
   }
   if (v != v_.data()) Eigen::Map<VectorXd>{v, nv()} = v_;
 }
@@ -186,8 +186,8 @@ bool Dynamics::rate_derivatives(bool is_decoupled, const double* momenta, const 
   if (task != nullptr) task_.compute_rates(*this, *task, rate_);
   friction_slopes_.setZero();
   for (int i = 0; efforts.damping != nullptr && i < n(); ++i) {
-    const double smoothed_sign = std::tanh(v_[b() + i] / efforts.slip);
-    friction_slopes_[i] = efforts.damping[i] + efforts.dry_friction[i] / efforts.slip *
+    const double smoothed_sign = std::tanh(v_[b() + i] / efforts.slip_speed);
+    friction_slopes_[i] = efforts.damping[i] + efforts.dry_friction[i] / efforts.slip_speed *
                                                    (1.0 - smoothed_sign * smoothed_sign);
   }
   derivatives_.reset(tree_, is_decoupled, efforts.has_gravity ? root_gravity_ : Vector3d::Zero(),
@@ -222,7 +222,7 @@ bool Dynamics::energy_derivatives(bool is_decoupled, const double* momenta, bool
   }
   Eigen::Map<VectorXd>{by_q, nv()}.setZero();
   if (has_gravity) tree_.add_weight(root_gravity_, 1.0, by_q);
-  std::fill(by_parameters, by_parameters + 10 * bodies(), 0.0);
+  std::fill(by_parameters, by_parameters + 10 * body_count(), 0.0);
   if (has_gravity) potential_regressor(by_parameters);
   if (task != nullptr) task_.add_energy(*this, *task, v_, by_q, by_momenta);
   v_ -= other_part;
@@ -237,18 +237,13 @@ bool Dynamics::energy_derivatives(bool is_decoupled, const double* momenta, bool
 
 void Dynamics::add_force(const Efforts& efforts, double* force) const noexcept {
   double* joint_force = force + b();
-  if (efforts.torque != nullptr) {
-    for (int i = 0; i < n(); ++i) joint_force[i] += efforts.torque[i];
-  }
-  if (efforts.wrench_base != nullptr) {
-    for (int i = 0; i < b(); ++i) force[i] += efforts.wrench_base[i];
-  }
-  if (efforts.damping != nullptr) {
-    for (int i = 0; i < n(); ++i) {
-      const double v = v_[b() + i];
-      joint_force[i] -=
-          efforts.damping[i] * v + efforts.dry_friction[i] * std::tanh(v / efforts.slip);
-    }
+  for (int i = 0; efforts.torque != nullptr && i < n(); ++i) joint_force[i] += efforts.torque[i];
+  for (int i = 0; efforts.wrench_base != nullptr && i < b(); ++i)
+    force[i] += efforts.wrench_base[i];
+  for (int i = 0; efforts.damping != nullptr && i < n(); ++i) {
+    const double v = v_[b() + i];
+    joint_force[i] -=
+        efforts.damping[i] * v + efforts.dry_friction[i] * std::tanh(v / efforts.slip_speed);
   }
   for (std::size_t i = 0; i < efforts.wrench_count; ++i) {
     const FrameWrench& frame_wrench = efforts.wrenches[i];

@@ -191,7 +191,7 @@ double SamplePrediction::accelerate(Dynamics& dynamics, const VectorV& v, const 
   dynamics.gravity(weight_.data());
   force_ = force - weight_;
   const double power = (force_ - unactuated_gravity_).dot(v);
-  dynamics.accelerate(velocity_, force_, acceleration_);
+  dynamics.solve_acceleration(velocity_, force_, acceleration_);
   acceleration = acceleration_;
   return power;
 }

@@ -38,19 +38,19 @@ pinocchio::FrameIndex find_frame(const pinocchio::Model& model, const std::vecto
                                  const std::string& name) {
   if (name.empty()) {
     // Behind the most joints, without coupled ones as of grippers; of those the farthest out.
-    const auto is_free = [&](pinocchio::JointIndex joint) {
+    const auto is_uncoupled = [&](pinocchio::JointIndex joint) {
       return std::none_of(mimics.begin(), mimics.end(), [&](const Mimic& mimic) {
         return mimic.joint == model.names[joint] || mimic.leader == model.names[joint];
       });
     };
-    const auto reach = [&](pinocchio::FrameIndex i) {
+    const auto rank = [&](pinocchio::FrameIndex i) {
       const auto& joints = model.supports[model.frames[i].parentJoint];
-      return std::make_pair(std::count_if(joints.begin(), joints.end(), is_free),
+      return std::make_pair(std::count_if(joints.begin(), joints.end(), is_uncoupled),
                             model.frames[i].placement.translation().norm());
     };
     std::optional<pinocchio::FrameIndex> tip;
     for (pinocchio::FrameIndex i = 0; i < static_cast<pinocchio::FrameIndex>(model.nframes); ++i) {
-      if (model.frames[i].type == pinocchio::BODY && (!tip || reach(i) >= reach(*tip))) tip = i;
+      if (model.frames[i].type == pinocchio::BODY && (!tip || rank(i) >= rank(*tip))) tip = i;
     }
     if (tip) return *tip;
   } else if (model.existFrame(name, pinocchio::BODY)) {
@@ -146,12 +146,12 @@ Eigen::Quaterniond quaternion_of(const double* q) noexcept { return {q[6], q[3],
 /// rotations just above 1e-4 rad.
 void difference_plane(const double* start, const double* end, double* twist) noexcept {
   const double dx = end[0] - start[0], dy = end[1] - start[1];
-  const double x = start[2] * dx + start[3] * dy, y = start[2] * dy - start[3] * dx;
+  const double local_x = start[2] * dx + start[3] * dy, local_y = start[2] * dy - start[3] * dx;
   const double half_angle = 0.5 * angle_between(start + 2, end + 2);
   // V^-1 = h cot h - h J with h half the angle and J the quarter turn.
-  const double cotangent = half_angle == 0.0 ? 1.0 : half_angle / std::tan(half_angle);
-  twist[0] = cotangent * x + half_angle * y;
-  twist[1] = cotangent * y - half_angle * x;
+  const double h_cot_h = half_angle == 0.0 ? 1.0 : half_angle / std::tan(half_angle);
+  twist[0] = h_cot_h * local_x + half_angle * local_y;
+  twist[1] = h_cot_h * local_y - half_angle * local_x;
   twist[2] = 2.0 * half_angle;
 }
 
@@ -269,22 +269,22 @@ void Model::read_joints() {
     unit_slices_.push_back({base_size() - rotation_size, rotation_size});
     neutral_[b_ == 6 ? 6 : 2] = 1.0;  // w of a quaternion, or the cosine
   }
-  int index = base_size();
+  int q_index = base_size();
   for (std::size_t i = static_cast<std::size_t>(root) + 1; i < model_->joints.size(); ++i) {
     if (model_->nvs[i] != 1) throw multi_dof_error(model_->names[i], model_->nvs[i]);
     if (is_mimic(model_->names[i])) continue;
     const auto k = static_cast<Eigen::Index>(joint_names_.size());
     const int iv = model_->idx_vs[i], iq = model_->idx_qs[i];
-    leaders_[i].joint = static_cast<int>(k);
+    leaders_[i].index = static_cast<int>(k);
     joint_names_.push_back(model_->names[i]);
     is_prismatic_.push_back(model_->joints[i].shortname().rfind("JointModelP", 0) == 0);
-    position_indices_.push_back(index);
+    position_indices_.push_back(q_index);
     is_pair_.push_back(model_->nqs[i] == 2 ? 1 : 0);
     lower_[k] = -kInfinity;
     upper_[k] = kInfinity;
     if (is_pair_.back()) {
-      neutral_[index] = 1.0;
-      unit_slices_.push_back({index, 2});
+      neutral_[q_index] = 1.0;
+      unit_slices_.push_back({q_index, 2});
     } else {
       const double low = model_->lowerPositionLimit[iq], high = model_->upperPositionLimit[iq];
       if (low < high && low > -kNoLimit) lower_[k] = low;
@@ -294,7 +294,7 @@ void Model::read_joints() {
     max_velocity_[k] = positive_limit(((*model_).*kVelocityLimit)[iv]);
     damping_[k] = model_->damping[iv];
     dry_friction_[k] = ((*model_).*kDryFriction)[iv];
-    index += model_->nqs[i];
+    q_index += model_->nqs[i];
   }
   for (const Mimic& mimic : mimics_) add_mimic(mimic);
 }
@@ -302,7 +302,7 @@ void Model::read_joints() {
 /// Let a joint follow one of the n joints, whose limits and friction become those of both.
 void Model::add_mimic(const Mimic& mimic) {
   const auto follower = model_->getJointId(mimic.joint);
-  const int k = leaders_[model_->getJointId(mimic.leader)].joint;
+  const int k = leaders_[model_->getJointId(mimic.leader)].index;
   const double m = mimic.multiplier;
   leaders_[follower] = {k, m, mimic.offset};
   const int iv = model_->idx_vs[follower], iq = model_->idx_qs[follower];
@@ -356,7 +356,7 @@ const std::string& Model::frame_name(pinocchio::FrameIndex frame) const {
   return model_->frames[frame].name;
 }
 
-std::size_t Model::frames() const { return model_->frames.size(); }
+std::size_t Model::frame_count() const { return model_->frames.size(); }
 
 pinocchio::SE3 Model::base_mount() const {
   return base_ == Base::fixed ? pinocchio::SE3::Identity() : model_->jointPlacements[1];
@@ -438,9 +438,9 @@ void Model::expand_configuration(const ConstVector& q,
   full_q.head(base_size()) = q.head(base_size());
   for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leaders_.size(); ++i) {
     const JointLeader& leader = leaders_[i];
-    const int index = position_index(leader.joint);
+    const int index = position_index(leader.index);
     const int full_index = model_->idx_qs[i];
-    if (is_pair(leader.joint)) {
+    if (is_pair(leader.index)) {
       full_q[full_index] = q[index];
       full_q[full_index + 1] = q[index + 1];
     } else {

@@ -43,10 +43,10 @@ MatrixV AlignedBasis::spin(const MatrixV& f) const noexcept {
 VMS_PH_FMA MatrixV AlignedBasis::rate(const MatrixView& jacobian_rate) const noexcept {
   // The part of Zdot in the row space of J follows from J Z^T = 0; the part in the null space,
   // Omega Z with Omega skew, from the symmetry of S.
-  const MatrixV along = product<MatrixV>(jacobian_rate, transposed(Z));
-  const MatrixV f = product<MatrixV>(overlap, along);
+  const MatrixV jdot_zt = product<MatrixV>(jacobian_rate, transposed(Z));
+  const MatrixV f = product<MatrixV>(overlap, jdot_zt);
   MatrixV result = product<MatrixV>(spin(f), Z);
-  add_product(transposed(along), inverse_transpose_, result, -1.0);
+  add_product(transposed(jdot_zt), inverse_transpose_, result, -1.0);
   return result;
 }
 
@@ -76,7 +76,7 @@ void TaskDerivatives::stack(const Dynamics& d, const TaskForm& form, Jacobian wr
 
 VMS_PH_FMA bool TaskDerivatives::compute(Dynamics& d, const TaskForm& form,
                                          const double* z) noexcept {
-  if (d.b() + d.tree().bodies() > kMaxVelocities) return false;
+  if (d.b() + d.tree().body_count() > kMaxVelocities) return false;
   stack(d, form, &Dynamics::jacobian, jacobian);
   const Eigen::Index nv = jacobian.cols(), m = jacobian.rows(), k = nv - m;
   const MatrixV gram = product<MatrixV>(jacobian, transposed(jacobian));
@@ -141,8 +141,8 @@ VMS_PH_FMA void TaskDerivatives::compute_rates(Dynamics& d, const TaskForm& form
 VMS_PH_FMA void TaskDerivatives::differentiate(const Dynamics& d, const TaskForm& form,
                                                const Eigen::VectorXd& v) noexcept {
   const Tree& tree = d.tree();
-  const int b = d.b(), nv = d.nv(), bodies = tree.bodies(), size = b + bodies,
-            joints = padded(bodies), base_column = padded(d.n());
+  const int b = d.b(), nv = d.nv(), body_count = tree.body_count(), size = b + body_count,
+            joints = padded(body_count), base_column = padded(d.n());
   width_ = padded(base_column + b);
   for (auto* matrix : {&gradient_, &rate_gradient_}) {
     matrix->resize(static_cast<std::size_t>(rows() * nv * width_));
@@ -184,7 +184,7 @@ VMS_PH_FMA void TaskDerivatives::differentiate(const Dynamics& d, const TaskForm
       for (std::size_t l = 0; l < kLaneCount; ++l) {
         const int column = start + static_cast<int>(l);
         lane_joints[l] = column < joints ? b + column : column - joints;
-        const bool is_joint = column < joints ? column < bodies : lane_joints[l] < b;
+        const bool is_joint = column < joints ? column < body_count : lane_joints[l] < b;
         if (is_joint) set_lane(columns[lane_joints[l]], other_rows, l);
       }
       const LaneScrew motion(other_rows);
@@ -249,7 +249,7 @@ VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
     std::copy_n(&jacobian_rate_(0, j), m, part_rate_row + by_z);
   }
   const Eigen::MatrixXd &Z = null_space.Z, &overlap = null_space.overlap;
-  const MatrixV jacobian_null = product<MatrixV>(jacobian_rate_, transposed(Z));
+  const MatrixV jdot_zt = product<MatrixV>(jacobian_rate_, transposed(Z));
   for (Eigen::Index a = 0; a < m; ++a) {
     const double *row = &gradient_[0] + a * nv * w, *row_rate = &rate_gradient_[0] + a * nv * w;
     slice.write(transposed(null_velocity), row, velocity_change + a * w);
@@ -258,7 +258,7 @@ VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
     slice.write(Z, row, null_change + a * k * w);
     slice.write(Z, row_rate, null_rate + a * k * w);
     slice.write(inverse_transpose_, row, inverse_change + a * m * w);
-    slice.add(transposed(jacobian_null), inverse_change + a * m * w, null_rate + a * k * w, -1.0);
+    slice.add(transposed(jdot_zt), inverse_change + a * m * w, null_rate + a * k * w, -1.0);
   }
   into_columns.add(task_inertia_, velocity_change, &c.pi[0]);
   into_columns.add(task_inertia_, rate_change, &c.pi_rate[0]);
@@ -270,14 +270,14 @@ VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
   //   f' = spin_rate g + f_rate spin(f) - overlap dJ' Z^T + (Jdot Z^T)^T (J J^T)^-1 dJ Z^T S,
   // where g, symmetric, solves S g + g S = S f^T + f S. Entry j of both is a sum over the entries
   // (a,l) of dJ Z^T and dJ' Z^T, by factors of which the state alone decides.
-  const MatrixV gram_null = product<MatrixV>(gram_inverse_, jacobian_null);
+  const MatrixV gram_null = product<MatrixV>(gram_inverse_, jdot_zt);
   const MatrixV inverse_rate = product<MatrixV>(jacobian_rate_, transposed(inverse_transpose_));
-  const MatrixV overlap_rate = product<MatrixV>(overlap, jacobian_null);
+  const MatrixV overlap_rate = product<MatrixV>(overlap, jdot_zt);
   Rows{k * w, k * w, k * w}.add(inverse_rate, null_change, null_rate, -1.0);
   const VectorV task_momentum = product<VectorV>(inverse_transpose_, momentum),
                 task_force = product<VectorV>(inverse_transpose_, force_);
   VectorV spin_vector = product<VectorV>(Z, force_);
-  add_product(transposed(jacobian_null), task_momentum, spin_vector, -1.0);
+  add_product(transposed(jdot_zt), task_momentum, spin_vector, -1.0);
   const Eigen::VectorXd &cosines = null_space.cosines, &y = null_momentum_;
   const MatrixV spin_rate = null_space.spin(overlap_rate);
   // The share that a spin has of an entry of F^T - F, and its products.
@@ -299,7 +299,7 @@ VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
       auto part_row = stacked.col(l).segment(a * height, height);
       part_row.head(k) = overlap(l, a) * turn.col(l);
       part_row.segment(k, k) = overlap(l, a) * spin_rate.col(l);
-      part_row.tail(m) = overlap(l, a) * jacobian_null.col(l);
+      part_row.tail(m) = overlap(l, a) * jdot_zt.col(l);
     }
   }
   products::write(stacked, share, 1.0, spin_sums.data(), m * height);

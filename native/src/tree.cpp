@@ -51,8 +51,8 @@ Tree::Tree(const Model& model, bool has_gravity)
     Joint joint;
     joint.parent = parent - root - 1;
     const JointLeader leader = model.leader_of(id);
-    joint.leader = leader.joint;
-    joint.position_index = model.position_index(leader.joint);
+    joint.leader = leader.index;
+    joint.position_index = model.position_index(leader.index);
     joint.multiplier = leader.multiplier;
     joint.offset = leader.offset;
     joint.is_pair = m.nqs[id] == 2;
@@ -86,12 +86,13 @@ Tree::Tree(const Model& model, bool has_gravity)
     total_mass_ += inertia.mass();
   }
   has_mimics_ = static_cast<int>(joints_.size()) > n_;
-  const std::size_t padded_count = groups() * kLaneCount;
-  const std::size_t column_groups = (static_cast<std::size_t>(n_) + kLaneCount - 1) / kLaneCount;
-  columns_.resize(column_groups);
-  link_groups_.resize(groups());
-  motions_.resize(groups());
-  scratch_.resize(groups());
+  const std::size_t padded_count = group_count() * kLaneCount;
+  const std::size_t column_group_count =
+      (static_cast<std::size_t>(n_) + kLaneCount - 1) / kLaneCount;
+  columns_.resize(column_group_count);
+  link_groups_.resize(group_count());
+  motions_.resize(group_count());
+  scratch_.resize(group_count());
   descendants_.assign(joints_.size() * padded_count, 0.0);
   for (std::size_t i = joints_.size(); i-- > 0;) {
     descendants_[i * padded_count + i] = 1.0;
@@ -109,12 +110,12 @@ Tree::Tree(const Model& model, bool has_gravity)
   }
   angles_.assign(padded_count, 0.0);
   sines_ = cosines_ = body_rates_ = products_ = angles_;
-  const std::size_t stride = column_groups * kLaneCount, size = static_cast<std::size_t>(n_);
+  const std::size_t stride = column_group_count * kLaneCount, size = static_cast<std::size_t>(n_);
   factor_.assign(size * stride, 0.0);
   inverse_diagonal_.assign(stride, 0.0);
   computed_q_ = VectorXd::Zero(model.nq());
   right_side_ = VectorXd::Zero(static_cast<Eigen::Index>(stride));
-  rates_ = VectorXd::Zero(n_);
+  joint_rates_ = VectorXd::Zero(n_);
   end_effector_ = frame(model, model.end_effector());
   net_mass_ = total_mass_;
   if (model.fluid() == nullptr) return;
@@ -125,7 +126,7 @@ Tree::Tree(const Model& model, bool has_gravity)
     immersed_links_.push_back(link);
     net_mass_ -= link.displaced_mass;
   }
-  fluid_groups_.resize(std::max<std::size_t>(1, groups()));
+  fluid_groups_.resize(std::max<std::size_t>(1, group_count()));
   jacobian_ = jacobian_rate_ = Eigen::MatrixXd::Zero(6, nv());
 }
 
@@ -158,10 +159,10 @@ void Tree::add_drag(double* force) const noexcept {
 
 Screw Tree::locked_twist(const Screw& momentum) const noexcept {
   if (b_ == 0) return {};
-  return mobility(moment_about_centre(momentum));
+  return apply_mobility(about_centre(momentum));
 }
 
-void Tree::add_tool_wrench(const Screw& wrench, double* force) const noexcept {
+void Tree::add_wrench_end_effector(const Screw& wrench, double* force) const noexcept {
   const Frame pose = placement(end_effector_);
   add_wrench(pose, in_root_axes(pose, wrench), force);
 }
@@ -197,15 +198,15 @@ void Tree::write_joint_momenta(double* out) const noexcept {
   std::fill(out, out + n_, 0.0);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const int leader = joints_[i].leader;
-    out[leader] += screw(i).dot(momentum(i)) + joints_[i].armature * rates_[leader];
+    out[leader] += screw(i).dot(momentum(i)) + joints_[i].armature * joint_rates_[leader];
   }
 }
 
-VMS_PH_FMA void Tree::add_kinetic_gradient(double factor, double* out) const noexcept {
-  for (std::size_t g = 0; g < groups(); ++g) {
+VMS_PH_FMA void Tree::add_kinetic_gradient(double factor, double* gradient) const noexcept {
+  for (std::size_t g = 0; g < group_count(); ++g) {
     // -S . (V x* h): the power of the subtree's momentum in the bracket.
     const LaneScrew rate = bracket(LaneScrew(motions_[g].twist), LaneScrew(link_groups_[g].screw));
-    add_to_joints(g, factor * rate.dot(LaneScrew(motions_[g].momentum)), out);
+    add_to_joints(g, factor * rate.dot(LaneScrew(motions_[g].momentum)), gradient);
   }
 }
 

@@ -14,41 +14,42 @@ namespace {
 constexpr std::size_t kParameters = 10, kParameterGroups = 3;
 
 /// The rate of inertias of bodies that move with twists.
-VMS_PH_INLINED inline void store_rate(const LaneInertia& y, const LaneScrew& twist, LaneRow* rows) {
-  const LaneVector &f = y.mc, &v = twist.linear, &w = twist.angular;
-  const LaneVector a = w.cross(LaneVector(y.xx, y.xy, y.xz)),
-                   b = w.cross(LaneVector(y.xy, y.yy, y.yz)),
-                   c = w.cross(LaneVector(y.xz, y.yz, y.zz));
-  const Lanes x = f.x * v.x, yy = f.y * v.y, z = f.z * v.z;
+VMS_PH_INLINED inline void store_rate(const LaneInertia& inertia, const LaneScrew& twist,
+                                      LaneRow* rows) {
+  const LaneVector &mc = inertia.mc, &v = twist.linear, &w = twist.angular;
+  const LaneVector a = w.cross(LaneVector(inertia.xx, inertia.xy, inertia.xz)),
+                   b = w.cross(LaneVector(inertia.xy, inertia.yy, inertia.yz)),
+                   c = w.cross(LaneVector(inertia.xz, inertia.yz, inertia.zz));
+  const Lanes x = mc.x * v.x, y = mc.y * v.y, z = mc.z * v.z;
   store(rows[0], Lanes{});
-  (v * y.mass + w.cross(f)).store_in(rows + 1);
-  store(rows[4], 2.0 * (a.x + yy + z));
-  store(rows[5], a.y + b.x - f.x * v.y - f.y * v.x);
-  store(rows[6], a.z + c.x - f.x * v.z - f.z * v.x);
+  (v * inertia.mass + w.cross(mc)).store_in(rows + 1);
+  store(rows[4], 2.0 * (a.x + y + z));
+  store(rows[5], a.y + b.x - mc.x * v.y - mc.y * v.x);
+  store(rows[6], a.z + c.x - mc.x * v.z - mc.z * v.x);
   store(rows[7], 2.0 * (b.y + x + z));
-  store(rows[8], b.z + c.y - f.y * v.z - f.z * v.y);
-  store(rows[9], 2.0 * (c.z + x + yy));
+  store(rows[8], b.z + c.y - mc.y * v.z - mc.z * v.y);
+  store(rows[9], 2.0 * (c.z + x + y));
 }
 
 }  // namespace
 
 void write_momentum_regressor(const Screw& twist_1, const Screw& twist_2, double* out) noexcept {
-  const Vector3d &c = twist_1.angular, &w = twist_2.angular;
+  const Vector3d &w_1 = twist_1.angular, &w_2 = twist_2.angular;
   out[0] = twist_1.linear.dot(twist_2.linear);
-  vector3(out + 1) = twist_1.linear.cross(w) + twist_2.linear.cross(c);
-  out[4] = c.x() * w.x();
-  out[5] = c.x() * w.y() + c.y() * w.x();
-  out[6] = c.y() * w.y();
-  out[7] = c.x() * w.z() + c.z() * w.x();
-  out[8] = c.y() * w.z() + c.z() * w.y();
-  out[9] = c.z() * w.z();
+  vector3(out + 1) = twist_1.linear.cross(w_2) + twist_2.linear.cross(w_1);
+  out[4] = w_1.x() * w_2.x();
+  out[5] = w_1.x() * w_2.y() + w_1.y() * w_2.x();
+  out[6] = w_1.y() * w_2.y();
+  out[7] = w_1.x() * w_2.z() + w_1.z() * w_2.x();
+  out[8] = w_1.y() * w_2.z() + w_1.z() * w_2.y();
+  out[9] = w_1.z() * w_2.z();
 }
 
 TreeDerivatives::TreeDerivatives(const Tree& tree)
-    : base_column_(padded(static_cast<std::size_t>(tree.n()))), groups_(tree.groups()) {
+    : base_column_(padded(static_cast<std::size_t>(tree.n()))), groups_(tree.group_count()) {
   const auto n = static_cast<std::size_t>(tree.n()), b = static_cast<std::size_t>(tree.b());
   const std::size_t nv = n + b, bodies = tree.joints_.size(),
-                    lane_count = tree.groups() * kLaneCount;
+                    lane_count = tree.group_count() * kLaneCount;
   stride_ = std::max(padded(base_column_ + b + nv), kParameterGroups * kLaneCount);
   for (Columns* columns : {&state_, &parameters_}) {
     for (auto* matrix : {&columns->momentum, &columns->part, &columns->part_rate, &columns->force,
@@ -92,12 +93,10 @@ void TreeDerivatives::clear_columns(const Tree& tree, bool is_task) noexcept {
 }
 
 VMS_PH_FMA void TreeDerivatives::reset(Tree& tree, bool is_decoupled, const Vector3d& field,
-                                       const double* friction_slopes, const Screw& base_rate,
+                                       const double* friction_slopes, const Screw& p_rate,
                                        TaskDerivatives* task) noexcept {
   const int b = tree.b_, n = tree.n_;
-  if (task != nullptr || task_ != nullptr || tree.has_mimics_) {
-    clear_columns(tree, task != nullptr);
-  }
+  if (task != nullptr || task_ != nullptr || tree.has_mimics_) clear_columns(tree, task != nullptr);
   task_ = task;
   is_decoupled_ = is_decoupled && b > 0;
   field_ = field;
@@ -114,7 +113,7 @@ VMS_PH_FMA void TreeDerivatives::reset(Tree& tree, bool is_decoupled, const Vect
   for (std::ptrdiff_t i = 0; i < size; ++i) inverse_[static_cast<std::size_t>(i * width + i)] = 1.0;
   symmetric::solve_rows(tree.factor_.data(), tree.inverse_diagonal_.data(), size, width,
                         inverse_.data(), width, width);
-  tree.with_fluid([&](auto is_wet) VMS_PH_INLINED { compute_groups(tree, base_rate, is_wet); });
+  tree.with_fluid([&](auto is_wet) VMS_PH_INLINED { compute_groups(tree, p_rate, is_wet); });
   compute_pairs(tree);
   // The columns of the base: what turns with it are field and base momentum.
   for (int k = 0; k < b; ++k) {
@@ -122,9 +121,9 @@ VMS_PH_FMA void TreeDerivatives::reset(Tree& tree, bool is_decoupled, const Vect
     const Vector3d field_cross = field.cross(e.angular);
     const auto column = base_column_ + static_cast<std::size_t>(k),
                by_p = column + static_cast<std::size_t>(b);
-    const Screw &v = tree.base_, p = tree.momentum_;
+    const Screw &v = tree.base_twist_, p = tree.momentum_;
     const auto stride = static_cast<int>(stride_);
-    tree.write_base({tree.net_mass_ * field_cross, tree.net_mass_centre_.cross(field_cross)},
+    tree.write_base({tree.net_mass_ * field_cross, tree.net_mc_.cross(field_cross)},
                     &state_.force[column], stride);
     const Screw transport = bracket_transpose(v, e);
     if (task == nullptr) tree.write_base(transport, &state_.force[by_p], stride);
@@ -136,7 +135,7 @@ VMS_PH_FMA void TreeDerivatives::reset(Tree& tree, bool is_decoupled, const Vect
 }
 
 template <class IsWet>
-VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_rate,
+VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Screw& p_rate,
                                                            IsWet is_wet) noexcept {
   const LaneVector field(field_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -153,7 +152,7 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
     field.cross(screw.angular).store_in(groups_[g].field_cross);
   }
   if (!has_part()) return;
-  const LaneScrew base(tree.base_);
+  const LaneScrew base(tree.base_twist_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Tree::LinkGroup& link = tree.link_groups_[g];
     const LaneScrew relative = LaneScrew(tree.motions_[g].twist) - base;
@@ -182,7 +181,7 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
   };
   if (is_decoupled_) {
     part_twist_ = tree.locked_twist(tree.momentum_);
-    part_twist_rate_ = tree.locked_twist(base_rate - locked_momentum_rate(part_twist_));
+    part_twist_rate_ = tree.locked_twist(p_rate - locked_momentum_rate(part_twist_));
   }
   const LaneScrew v_hat(part_twist_), v_hat_rate(part_twist_rate_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -214,7 +213,7 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
   const int b = tree.b_, n = tree.n_;
   double* momenta = change_.data();  // (b,n)
   for (int i = 0; i < n; ++i) {
-    const Screw momentum = locked_momentum_rate(tree.mobility(tree.coupling(i)));
+    const Screw momentum = locked_momentum_rate(tree.apply_mobility(tree.coupling(i)));
     tree.write_base(Screw{} - momentum, momenta + i, n);
   }
   for (std::size_t i = 0; i < tree.joints_.size(); ++i) {
@@ -292,20 +291,20 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
       const int i = b + tree.joints_[k].leader;
       for (std::size_t g = 0; g < groups_.size(); ++g) {
         const Group& other = groups_[g];
-        Lanes momentum{}, slope{}, locked{}, locked_rate{};
+        Lanes momentum{}, force{}, part{}, part_rate{};
         const auto add = [&](const std::vector<double>& masks, const LaneScrew& s,
                              const LaneScrew& s_rate, const LaneScrew& s_change,
-                             const LaneVector& s_field, const LaneRow* row,
-                             const LaneRow* field_row, const LaneRow* part,
-                             const LaneRow* part_rate) VMS_PH_INLINED {
+                             const LaneVector& s_field, const LaneRow* rows,
+                             const LaneRow* field_rows, const LaneRow* part_rows,
+                             const LaneRow* part_rate_rows) VMS_PH_INLINED {
           const Lanes mask = load(&masks[k * lane_count + g * kLaneCount]);
-          const LaneScrew other_row(row);
-          momentum += mask * s.dot(other_row);
-          slope += mask * (s_change.dot(other_row) + s_field.dot(LaneVector(field_row)));
+          const LaneScrew screws(rows);
+          momentum += mask * s.dot(screws);
+          force += mask * (s_change.dot(screws) + s_field.dot(LaneVector(field_rows)));
           if (!has_part()) return;
-          const LaneScrew part_row(part);
-          locked += mask * s.dot(part_row);
-          locked_rate += mask * (s_rate.dot(part_row) + s.dot(LaneScrew(part_rate)));
+          const LaneScrew part_screws(part_rows);
+          part += mask * s.dot(part_screws);
+          part_rate += mask * (s_rate.dot(part_screws) + s.dot(LaneScrew(part_rate_rows)));
         };
         if (g <= group) {
           add(ancestors_, reaction, reaction_rate, change, weight, other.ad_screw,
@@ -316,10 +315,10 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
               other.weight, other.part_change, other.change_rate);
         }
         write(state_.momentum, i, g, momentum);
-        write(state_.force, i, g, slope);
+        write(state_.force, i, g, force);
         if (!has_part()) continue;
-        write(state_.part, i, g, locked);
-        write(state_.part_rate, i, g, locked_rate);
+        write(state_.part, i, g, part);
+        write(state_.part_rate, i, g, part_rate);
       }
     }
   };
@@ -330,14 +329,14 @@ void TreeDerivatives::add_wrench(const Tree& tree, int body, const Screw& wrench
   for (int j = body; j >= 0; j = tree.joints_[static_cast<std::size_t>(j)].parent) {
     const auto joint = static_cast<std::size_t>(j);
     const Screw s = tree.screw(joint);
-    const Screw rate = Screw{} - bracket_transpose(s, wrench);
+    const Screw change = Screw{} - bracket_transpose(s, wrench);
     const int column = tree.joints_[joint].leader;
-    tree.add_base(rate, row(state_.force, 0) + column, static_cast<int>(stride_));
+    tree.add_base(change, row(state_.force, 0) + column, static_cast<int>(stride_));
     for (int k = tree.joints_[joint].parent; k >= 0;
          k = tree.joints_[static_cast<std::size_t>(k)].parent) {
       const auto ancestor = static_cast<std::size_t>(k);
       row(state_.force, tree.b_ + tree.joints_[ancestor].leader)[column] +=
-          tree.screw(ancestor).dot(rate);
+          tree.screw(ancestor).dot(change);
     }
   }
 }
@@ -367,9 +366,9 @@ void TreeDerivatives::add_drag(const Tree& tree) noexcept {
 }
 
 VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
-                                                  std::size_t groups) noexcept {
+                                                  std::size_t group_count) noexcept {
   const int b = tree.b_, n = tree.n_, nv = b + n;
-  const std::size_t width = groups * kLaneCount, joints = row_offset(b);
+  const std::size_t width = group_count * kLaneCount, joint_rows = row_offset(b);
   const auto stride = static_cast<Eigen::Index>(stride_),
              padded_n = static_cast<Eigen::Index>(base_column_);
   const products::Rows rows{stride, stride, static_cast<Eigen::Index>(width)};
@@ -384,10 +383,10 @@ VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
   // The velocity of the momenta in `difference_`; the base's are `sign` times others.
   const auto solve = [&](double sign, const std::vector<double>& base_momenta,
                          std::vector<double>& velocity) VMS_PH_INLINED {
-    rows.add(connection.transposed(), difference_.data(), &difference_[joints], -1.0);
-    rows.write(inverse, &difference_[joints], &velocity[joints]);
+    rows.add(connection.transposed(), difference_.data(), &difference_[joint_rows], -1.0);
+    rows.write(inverse, &difference_[joint_rows], &velocity[joint_rows]);
     rows.write(locked_inverse, base_momenta.data(), velocity.data(), sign);
-    rows.add(connection, &velocity[joints], velocity.data(), -1.0);
+    rows.add(connection, &velocity[joint_rows], velocity.data(), -1.0);
   };
   if (task_ != nullptr) {
     rows.add(task_->task_inverse().transposed(), c.part.data(), c.pi.data(), -1.0);
@@ -399,7 +398,7 @@ VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
   for (int i = 0; i < nv; ++i) std::copy_n(row(c.force, i), width, row(c.rate, i));
   // The slope of the kinetic energy changes with the velocity as its momenta do with the joints.
   rows.add({momentum_transport_.data(), b, b, b, 1}, c.velocity.data(), c.rate.data());
-  rows.add({state_.momentum.data(), n, nv, 1, stride}, c.velocity.data(), &c.rate[joints]);
+  rows.add({state_.momentum.data(), n, nv, 1, stride}, c.velocity.data(), &c.rate[joint_rows]);
   for (int i = 0; i < n; ++i) {
     const double slope = friction_slopes_[static_cast<std::size_t>(i)];
     double *rate_row = row(c.rate, b + i), *velocity_row = row(c.velocity, b + i);
@@ -415,12 +414,10 @@ VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
     rows.add(task_->task_inverse().transposed(), c.part_rate.data(), c.pi_rate.data(), -1.0);
     rows.add(task_->force_by_null_velocity, part_velocity_.data(), c.pi_rate.data());
     rows.add(task_->basis_rate, change_.data(), null_rows);
-    rows.add({state_.pi.data(), nv, n, stride, 1}, &c.velocity[joints], c.pi_rate.data());
+    rows.add({state_.pi.data(), nv, n, stride, 1}, &c.velocity[joint_rows], c.pi_rate.data());
     rows.add({&state_.pi[base_column_], nv, b, stride, 1}, c.velocity.data(), c.pi_rate.data());
     // From the axes of the null space to its basis.
-    for (int i = 0; i < task_->rows(); ++i) {
-      std::copy_n(row(c.pi_rate, i), width, row(c.rate, i));
-    }
+    for (int i = 0; i < task_->rows(); ++i) std::copy_n(row(c.pi_rate, i), width, row(c.rate, i));
     rows.write(task_->null_space.axes(), null_rows, row(c.rate, task_->rows()));
   }
   if (!is_decoupled_) return;
@@ -428,21 +425,21 @@ VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
   for (int i = b; i < nv; ++i) {
     for (std::size_t k = row_offset(i); k < row_offset(i) + width; ++k) c.rate[k] -= c.part_rate[k];
   }
-  rows.add(connection.transposed(), difference_.data(), &c.rate[joints]);
-  rows.add({connection_rate_.data(), n, b, 1, n}, c.part.data(), &c.rate[joints]);
-  rows.add({connection_slope_.data(), n, n, padded_n, 1}, &c.velocity[joints], &c.rate[joints],
-           -1.0);
+  rows.add(connection.transposed(), difference_.data(), &c.rate[joint_rows]);
+  rows.add({connection_rate_.data(), n, b, 1, n}, c.part.data(), &c.rate[joint_rows]);
+  rows.add({connection_slope_.data(), n, n, padded_n, 1}, &c.velocity[joint_rows],
+           &c.rate[joint_rows], -1.0);
 }
 
 void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexcept {
   const int b = tree.b_, n = tree.n_, nv = b + n;
-  const auto base = static_cast<std::size_t>(b), size = static_cast<std::size_t>(n);
+  const auto b_size = static_cast<std::size_t>(b), n_size = static_cast<std::size_t>(n);
   if (is_decoupled_) {
-    for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t i = 0; i < n_size; ++i) {
       const double* part_row = row(state_.part, b + static_cast<int>(i));
       std::copy(part_row, part_row + base_column_, &connection_slope_[i * base_column_]);
-      for (std::size_t k = 0; k < base; ++k) {
-        const double factor = connection_[k * size + i];
+      for (std::size_t k = 0; k < b_size; ++k) {
+        const double factor = connection_[k * n_size + i];
         for (std::size_t j = 0; j < base_column_; ++j) {
           connection_slope_[i * base_column_ + j] -= factor * state_.part[k * stride_ + j];
         }
@@ -453,9 +450,9 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
   const auto write_rows = [&](std::vector<double>& matrix, double* by_q, double* by_z) {
     for (int i = 0; i < nv; ++i, by_q += nv, by_z += nv) {
       const double* source = row(matrix, i);
-      std::copy(source + base_column_, source + base_column_ + base, by_q);
-      std::copy(source, source + size, by_q + base);
-      std::copy(source + base_column_ + base, source + base_column_ + 2 * base + size, by_z);
+      std::copy_n(source + base_column_, b, by_q);
+      std::copy_n(source, n, by_q + b);
+      std::copy_n(source + base_column_ + b_size, nv, by_z);
     }
   };
   write_rows(state_.velocity, out.velocity_by_q, out.velocity_by_z);
@@ -479,23 +476,24 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
 }
 
 void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& out) noexcept {
-  const int b = tree.b_, nv = b + tree.n_, bodies = tree.bodies() + (b > 0 ? 1 : 0);
+  const int b = tree.b_, nv = b + tree.n_, count = tree.body_count() + (b > 0 ? 1 : 0);
   Columns& c = parameters_;
-  for (int body = tree.bodies() - bodies, block = 0; block < bodies; ++body, ++block) {
+  for (int body = tree.body_count() - count, block = 0; block < count; ++body, ++block) {
     for (auto* matrix : {&c.momentum, &c.part, &c.part_rate, &c.force, &c.pi, &c.pi_rate}) {
       for (int i = 0; i < nv; ++i) std::fill_n(row(*matrix, i), kParameters, 0.0);
     }
     const Tree::Frame body_frame = tree.placement({body, Matrix3d::Identity(), Vector3d::Zero()});
-    const Screw twist = tree.twist_of(body), relative = twist - tree.base_;
+    const Screw twist = tree.twist_of(body), relative = twist - tree.base_twist_;
     const auto part_of = [&](const Screw& root, const LaneRow* rows) {
       return task_ && body >= 0 ? screw_at(rows, static_cast<std::size_t>(body) % kLaneCount)
                                 : root;
     };
     const Group& body_group = groups_[static_cast<std::size_t>(std::max(0, body)) / kLaneCount];
     const Screw part = part_of(part_twist_, body_group.twist);
-    const Screw body_twist = in_axes_of(body_frame, twist), locked = in_axes_of(body_frame, part);
+    const Screw body_twist = in_axes_of(body_frame, twist),
+                body_part = in_axes_of(body_frame, part);
     const Screw body_field = in_axes_of(body_frame, {field_, Vector3d::Zero()});
-    const Screw rate = in_axes_of(
+    const Screw body_part_rate = in_axes_of(
         body_frame, part_of(part_twist_rate_, body_group.twist_rate) - bracket(relative, part));
     // What a twist, its rate along the motion and its change with the velocity pair with.
     const auto add = [&](int i, const Screw& s, const Screw& s_rate, const Screw& ad_screw) {
@@ -503,16 +501,16 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
       const Screw body_screw = in_axes_of(body_frame, s);
       const auto pair = [&](std::vector<double>& matrix, const Screw& left, const Screw& right) {
         write_momentum_regressor(left, right, regressor);
-        double* to = row(matrix, i);
-        for (std::size_t k = 0; k < kParameters; ++k) to[k] += regressor[k];
+        double* target = row(matrix, i);
+        for (std::size_t k = 0; k < kParameters; ++k) target[k] += regressor[k];
       };
       pair(c.momentum, body_screw, body_twist);
       pair(c.force, body_screw, body_field);
       if (i >= b) pair(c.force, in_axes_of(body_frame, ad_screw), body_twist);
       if (!has_part()) return;
-      pair(c.part, body_screw, locked);
-      pair(c.part_rate, body_screw, rate);
-      pair(c.part_rate, in_axes_of(body_frame, s_rate - bracket(relative, s)), locked);
+      pair(c.part, body_screw, body_part);
+      pair(c.part_rate, body_screw, body_part_rate);
+      pair(c.part_rate, in_axes_of(body_frame, s_rate - bracket(relative, s)), body_part);
     };
     for (int k = 0; k < b; ++k) add(k, tree.base_unit_twist(k), {}, {});
     for (int j = body; j >= 0; j = tree.joints_[static_cast<std::size_t>(j)].parent) {
@@ -523,9 +521,9 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
     }
     complete_columns(tree, c, kParameterGroups);
     for (int i = 0; i < nv; ++i) {
-      const int to = (i * bodies + block) * static_cast<int>(kParameters);
-      std::copy_n(row(c.velocity, i), kParameters, out.velocity_by_parameters + to);
-      std::copy_n(row(c.rate, i), kParameters, out.rate_by_parameters + to);
+      const int start = (i * count + block) * static_cast<int>(kParameters);
+      std::copy_n(row(c.velocity, i), kParameters, out.velocity_by_parameters + start);
+      std::copy_n(row(c.rate, i), kParameters, out.rate_by_parameters + start);
     }
   }
 }

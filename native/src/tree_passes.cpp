@@ -33,22 +33,22 @@ VMS_PH_INLINED inline void Tree::compute_angles(const double* q) noexcept {
 
 VMS_PH_FMA void Tree::update_poses(const double* q) noexcept {
   compute_angles(q);
-  for (std::size_t g = 0; g < groups(); ++g) {
+  for (std::size_t g = 0; g < group_count(); ++g) {
     const LinkConstants& link = link_constants_[g];
-    Scratch& group = scratch_[g];
+    Scratch& scratch = scratch_[g];
     const Lanes cosine = load(&cosines_[g * kLaneCount]), sine = load(&sines_[g * kLaneCount]),
                 position = load(&angles_[g * kLaneCount]);
     for (int k = 0; k < 9; ++k) {
-      store(group.rotation[k],
+      store(scratch.rotation[k],
             load(link.fixed[k]) + cosine * load(link.cosine[k]) + sine * load(link.sine[k]));
     }
     for (int k = 0; k < 3; ++k) {
-      store(group.translation[k], load(link.offset[k]) + position * load(link.linear_rate[k]));
+      store(scratch.translation[k], load(link.offset[k]) + position * load(link.linear_rate[k]));
     }
   }
   Lanes x{}, y{}, z{}, origin{};  // columns of the pose of a body, with a zero each
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const Scratch& joint = scratch_[i / kLaneCount];
+    const Scratch& scratch = scratch_[i / kLaneCount];
     const std::size_t lane = i % kLaneCount;
     if (joints_[i].parent < 0) {
       x = Lanes{1.0}, y = Lanes{0.0, 1.0}, z = Lanes{0.0, 0.0, 1.0}, origin = Lanes{};
@@ -57,23 +57,23 @@ VMS_PH_FMA void Tree::update_poses(const double* q) noexcept {
         const Vector3d v = vector_at(rows, parent % kLaneCount);
         return Lanes{v.x(), v.y(), v.z(), 0.0};
       };
-      const LinkGroup& pose = link_groups_[parent / kLaneCount];
-      x = column(pose.rotation), y = column(pose.rotation + 3), z = column(pose.rotation + 6);
-      origin = column(pose.origin);
+      const LinkGroup& group = link_groups_[parent / kLaneCount];
+      x = column(group.rotation), y = column(group.rotation + 3), z = column(group.rotation + 6);
+      origin = column(group.origin);
     }
     const auto rotate = [&](const LaneRow* rows) VMS_PH_INLINED {
       return x * rows[0][lane] + y * rows[1][lane] + z * rows[2][lane];
     };
-    origin += rotate(joint.translation);
-    const Lanes columns[] = {rotate(joint.rotation), rotate(joint.rotation + 3),
-                             rotate(joint.rotation + 6)};
+    origin += rotate(scratch.translation);
+    const Lanes columns[] = {rotate(scratch.rotation), rotate(scratch.rotation + 3),
+                             rotate(scratch.rotation + 6)};
     x = columns[0], y = columns[1], z = columns[2];
-    LinkGroup& pose = link_groups_[i / kLaneCount];
+    LinkGroup& group = link_groups_[i / kLaneCount];
     for (std::size_t k = 0; k < 3; ++k) {
-      pose.rotation[k][lane] = x[k];
-      pose.rotation[k + 3][lane] = y[k];
-      pose.rotation[k + 6][lane] = z[k];
-      pose.origin[k][lane] = origin[k];
+      group.rotation[k][lane] = x[k];
+      group.rotation[k + 3][lane] = y[k];
+      group.rotation[k + 6][lane] = z[k];
+      group.origin[k][lane] = origin[k];
     }
   }
 }
@@ -85,7 +85,7 @@ VMS_PH_FMA void Tree::set_configuration(const VectorXd& q) noexcept {
   is_computed_ = true;
   has_reactions_ = is_factorised_ = false;
   update_poses(q.data());
-  for (std::size_t g = 0; g < groups(); ++g) {
+  for (std::size_t g = 0; g < group_count(); ++g) {
     const LinkConstants& link = link_constants_[g];
     LinkGroup& group = link_groups_[g];
     const LaneMatrix rotation(group.rotation);
@@ -105,7 +105,7 @@ VMS_PH_FMA void Tree::set_configuration(const VectorXd& q) noexcept {
   total_inertia_.mc += root_inertia_.mc;
   total_inertia_.rotational += root_inertia_.rotational;
   centre_of_mass_ = total_inertia_.mc / total_inertia_.mass;
-  net_mass_centre_ = total_inertia_.mc;
+  net_mc_ = total_inertia_.mc;
   if (!fluid_groups_.empty()) place_fluid();
   if (b_ == 0) return;
   Matrix3d central_inertia =
@@ -120,18 +120,18 @@ VMS_PH_FMA void Tree::set_configuration(const VectorXd& q) noexcept {
 
 /// Added masses and displaced fluid at the poses of the bodies.
 void Tree::place_fluid() noexcept {
-  for (std::size_t g = 0; g < groups(); ++g) {
+  for (std::size_t g = 0; g < group_count(); ++g) {
     fluid_groups_[g] = {};
-    const LaneRow* masses = link_groups_[g].composite_inertia;
-    for (int k = 0; k < 4; ++k) store(fluid_groups_[g].net_mass[k], load(masses[k]));
+    const LaneRow* composite_rows = link_groups_[g].composite_inertia;
+    for (int k = 0; k < 4; ++k) store(fluid_groups_[g].net_mass[k], load(composite_rows[k]));
   }
   added_mass_.root.setZero();
   added_mass_.total.setZero();
   for (const ImmersedLink& link : immersed_links_) {
     const Frame pose = placement(link.frame);
-    const Vector3d displaced_centre =
+    const Vector3d displaced_mc =
         link.displaced_mass * (pose.origin + pose.rotation * link.coefficients.centre_of_buoyancy);
-    net_mass_centre_ -= displaced_centre;
+    net_mc_ -= displaced_mc;
     se3::Adjoint to_link;
     to_link << pose.rotation.transpose(), -pose.rotation.transpose() * se3::skew(pose.origin),
         Matrix3d::Zero(), pose.rotation.transpose();
@@ -143,7 +143,7 @@ void Tree::place_fluid() noexcept {
       FluidGroup& group = fluid_groups_[body / kLaneCount];
       const std::size_t lane = body % kLaneCount;
       group.net_mass[0][lane] -= link.displaced_mass;
-      for (int k = 0; k < 3; ++k) group.net_mass[k + 1][lane] -= displaced_centre[k];
+      for (int k = 0; k < 3; ++k) group.net_mass[k + 1][lane] -= displaced_mc[k];
       for (int k = 0; k < 36; ++k) {
         group.added_mass[k][lane] += added_mass.data()[k];
         if (i == pose.body) group.link_added_mass[k][lane] += added_mass.data()[k];
@@ -155,8 +155,7 @@ void Tree::place_fluid() noexcept {
   for (int k = 0; k < b_; ++k) {
     Screw twist = base_unit_twist(k);  // about the centre of mass
     twist.linear += centre_of_mass_.cross(twist.angular);
-    write_base(moment_about_centre(momentum_of(total_inertia_, added_mass_.total, twist)),
-               &inertia(0, k));
+    write_base(about_centre(momentum_of(total_inertia_, added_mass_.total, twist)), &inertia(0, k));
   }
   Cholesky(inertia).solve_columns(inverse);
   se3::Adjoint& central_mobility = added_mass_.central_mobility;
@@ -179,33 +178,33 @@ void Tree::copy_configuration(const Tree& other) noexcept {
   total_inertia_ = other.total_inertia_;
   centre_of_mass_ = other.centre_of_mass_;
   inverse_inertia_ = other.inverse_inertia_;
-  net_mass_centre_ = other.net_mass_centre_;
+  net_mc_ = other.net_mc_;
   if (fluid_groups_.empty()) return;
   fluid_groups_ = other.fluid_groups_;
   added_mass_ = other.added_mass_;
 }
 
 VMS_PH_FMA void Tree::set_velocity(const VectorXd& v) noexcept {
-  const Screw& base = base_ = base_twist(v);
-  momentum_ = b_ == 0 ? Screw{} : momentum_of(root_inertia_, added_mass_.root, base);
-  double twice_kinetic_energy = momentum_.dot(base);
-  rates_ = v.tail(n_);
-  propagate_velocities(base, v.data(),
+  const Screw& root_twist = base_twist_ = base_twist(v);
+  momentum_ = b_ == 0 ? Screw{} : momentum_of(root_inertia_, added_mass_.root, root_twist);
+  double twice_kinetic_energy = momentum_.dot(root_twist);
+  joint_rates_ = v.tail(n_);
+  propagate_velocities(root_twist, v.data(),
                        [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const double rate = rates_[joints_[i].leader];
+    const double rate = joint_rates_[joints_[i].leader];
     twice_kinetic_energy += joints_[i].armature * rate * rate;
   }
-  Lanes powers{};
+  Lanes twice_energies{};
   with_fluid([&](auto is_wet) VMS_PH_INLINED {
-    for (std::size_t g = 0; g < groups(); ++g) {
+    for (std::size_t g = 0; g < group_count(); ++g) {
       const LaneScrew twist(motions_[g].twist);
       const LaneScrew momentum = link_inertia(g, is_wet) * twist;
       momentum.store_in(motions_[g].momentum);
-      powers += momentum.dot(twist);
+      twice_energies += momentum.dot(twist);
     }
   });
-  kinetic_energy_ = 0.5 * (twice_kinetic_energy + sum_of(powers));
+  kinetic_energy_ = 0.5 * (twice_kinetic_energy + sum_of(twice_energies));
   momentum_ +=
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return motions_[g].momentum; }));
 }
@@ -214,7 +213,7 @@ VMS_PH_FMA void Tree::compute_reactions() noexcept {
   if (has_reactions_) return;
   has_reactions_ = true;
   with_fluid([&](auto is_wet) VMS_PH_INLINED {
-    for (std::size_t g = 0; g < groups(); ++g) {
+    for (std::size_t g = 0; g < group_count(); ++g) {
       LinkGroup& group = link_groups_[g];
       (subtree_inertia(g, is_wet) * LaneScrew(group.screw)).store_in(group.reaction);
     }
@@ -225,12 +224,12 @@ VMS_PH_FMA void Tree::compute_reactions() noexcept {
     for (std::size_t i = 0; i < joints_.size(); ++i) {
       const auto index = static_cast<std::size_t>(joints_[i].leader);
       Screw coupling_sum = coupling(joints_[i].leader);
-      coupling_sum += moment_about_centre(reaction(i));
+      coupling_sum += about_centre(reaction(i));
       set_lane(coupling_sum, columns_[index / kLaneCount].coupling, index % kLaneCount);
     }
   } else {
     const LaneVector centre(centre_of_mass_);
-    for (std::size_t g = 0; g < groups(); ++g) {
+    for (std::size_t g = 0; g < group_count(); ++g) {
       LaneScrew column(link_groups_[g].reaction);
       // Only what acts on a planar base.
       if (b_ == 3) {
@@ -269,11 +268,12 @@ VMS_PH_FMA void Tree::factorise() noexcept {
     // The columns of the shape inertia below the diagonal.
     for (std::size_t j = 0; j < n; ++j) {
       double* column = &factor_[j * stride];
-      const LaneScrew joint_screw(screw(j)), base(b_ > 0 ? coupling(static_cast<int>(j)) : Screw{});
-      for (std::size_t g = j / kLaneCount; g < groups(); ++g) {
+      const LaneScrew joint_screw(screw(j)),
+          base_coupling(b_ > 0 ? coupling(static_cast<int>(j)) : Screw{});
+      for (std::size_t g = j / kLaneCount; g < group_count(); ++g) {
         Lanes values =
             joint_screw.dot(LaneScrew(link_groups_[g].reaction)) * load(descendant_mask(j, g));
-        if (b_ > 0) values -= base.dot(LaneScrew(columns_[g].connection));
+        if (b_ > 0) values -= base_coupling.dot(LaneScrew(columns_[g].connection));
         store(column + g * kLaneCount, values);
       }
       column[j] += joints_[j].armature;
@@ -286,18 +286,18 @@ VMS_PH_FMA void Tree::factorise() noexcept {
   }
 }
 
-/// Solve with the factors.
-VMS_PH_INLINED inline void Tree::solve_factors() noexcept {
+/// Replace `right_side_` by its product with the inverse shape inertia.
+VMS_PH_INLINED inline void Tree::solve_right_side() noexcept {
   right_side_.tail(right_side_.size() - n_).setZero();  // also after numbers that were not finite
   symmetric::solve(factor_.data(), inverse_diagonal_.data(), n_,
                    static_cast<std::ptrdiff_t>(columns_.size() * kLaneCount), right_side_.data());
 }
 
-VMS_PH_FMA void Tree::solve_shape(double* rates) noexcept {
+VMS_PH_FMA void Tree::solve_shape_rates(double* pi_hat) noexcept {
   factorise();
-  std::copy(rates, rates + n_, right_side_.data());
-  solve_factors();
-  std::copy(right_side_.data(), right_side_.data() + n_, rates);
+  std::copy(pi_hat, pi_hat + n_, right_side_.data());
+  solve_right_side();
+  std::copy(right_side_.data(), right_side_.data() + n_, pi_hat);
 }
 
 Vector3d Tree::linear_coupling(int joint) noexcept {
@@ -305,48 +305,49 @@ Vector3d Tree::linear_coupling(int joint) noexcept {
   return coupling(joint).linear;
 }
 
-VMS_PH_FMA void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
+/// Write the velocity (nv,) of a momentum and of those of the joints in `right_side_`.
+VMS_PH_FMA void Tree::solve_mass(const Screw& momentum, VectorXd& v) noexcept {
   factorise();
   if (b_ == 0) {
-    solve_factors();
-    out = right_side_.head(n_);
+    solve_right_side();
+    v = right_side_.head(n_);
     return;
   }
-  const Screw p = moment_about_centre(momentum);
+  const Screw p = about_centre(momentum);
   const LaneScrew lane_momentum(p);
   for (std::size_t g = 0; g < columns_.size(); ++g) {
     double* right_side = right_side_.data() + g * kLaneCount;
     store(right_side, load(right_side) - LaneScrew(columns_[g].connection).dot(lane_momentum));
   }
-  solve_factors();
-  solve_base(p, out);
+  solve_right_side();
+  complete_velocity(p, v);
 }
 
 /// Write the velocity (nv,) of the rates in `right_side_` and a momentum about the mass centre.
-VMS_PH_INLINED inline void Tree::solve_base(Screw p, VectorXd& out) const noexcept {
+VMS_PH_INLINED inline void Tree::complete_velocity(Screw p, VectorXd& v) const noexcept {
   for (int i = 0; i < n_; ++i) {
     const Screw column = coupling(i);
     p.linear -= right_side_[i] * column.linear;
     p.angular -= right_side_[i] * column.angular;
   }
-  set_base(mobility(p), out);
-  out.tail(n_) = right_side_.head(n_);
+  set_base(apply_mobility(p), v);
+  v.tail(n_) = right_side_.head(n_);
 }
 
-VMS_PH_FMA void Tree::solve_decoupled(const Screw& momentum, const double* pi_hat,
-                                      VectorXd& out) noexcept {
+VMS_PH_FMA void Tree::solve_decoupled(const Screw& p, const double* pi_hat, VectorXd& v) noexcept {
   factorise();
   std::copy(pi_hat, pi_hat + n_, right_side_.data());
-  solve_factors();
-  solve_base(b_ > 0 ? moment_about_centre(momentum) : Screw{}, out);
+  solve_right_side();
+  complete_velocity(b_ > 0 ? about_centre(p) : Screw{}, v);
 }
 
 // Newton-Euler recursion with zero accelerations of joints and base.
-VMS_PH_FMA void Tree::accelerate(const VectorXd& v, const VectorXd& force, VectorXd& out) noexcept {
-  const Screw base = base_twist(v);
-  propagate_velocities(base, v.data(),
+VMS_PH_FMA void Tree::solve_acceleration(const VectorXd& v, const VectorXd& force,
+                                         VectorXd& a) noexcept {
+  const Screw root_twist = base_twist(v);
+  propagate_velocities(root_twist, v.data(),
                        [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
-  for (std::size_t g = 0; g < groups(); ++g) {
+  for (std::size_t g = 0; g < group_count(); ++g) {
     const LaneScrew joint_twist =
         LaneScrew(link_groups_[g].screw) * load(&body_rates_[g * kLaneCount]);
     bracket(LaneScrew(motions_[g].twist), joint_twist).store_in(scratch_[g].acceleration);
@@ -355,7 +356,7 @@ VMS_PH_FMA void Tree::accelerate(const VectorXd& v, const VectorXd& force, Vecto
   add_from_parents(root_acceleration,
                    [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].acceleration; });
   with_fluid([&](auto is_wet) VMS_PH_INLINED {
-    for (std::size_t g = 0; g < groups(); ++g) {
+    for (std::size_t g = 0; g < group_count(); ++g) {
       const LaneInertia inertia = link_inertia(g, is_wet);
       const LaneScrew twist(motions_[g].twist),
           inertial_force = inertia * LaneScrew(scratch_[g].acceleration);
@@ -365,7 +366,7 @@ VMS_PH_FMA void Tree::accelerate(const VectorXd& v, const VectorXd& force, Vecto
   const Screw link_forces =
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; }));
   right_side_.head(n_) = force.tail(n_);
-  for (std::size_t g = 0; g < groups(); ++g) {
+  for (std::size_t g = 0; g < group_count(); ++g) {
     const Lanes joint_effort = LaneScrew(link_groups_[g].screw).dot(LaneScrew(scratch_[g].force));
     add_to_joints(g, -joint_effort, right_side_.data());
   }
@@ -373,10 +374,10 @@ VMS_PH_FMA void Tree::accelerate(const VectorXd& v, const VectorXd& force, Vecto
   if (b_ > 0) {
     const Screw root_force =
         momentum_of(root_inertia_, added_mass_.root, root_acceleration) -
-        bracket_transpose(base, momentum_of(root_inertia_, added_mass_.root, base));
+        bracket_transpose(root_twist, momentum_of(root_inertia_, added_mass_.root, root_twist));
     net_wrench = base_twist(force) - link_forces - root_force;
   }
-  solve(net_wrench, out);
+  solve_mass(net_wrench, a);
 }
 
 }  // namespace vms_ph

@@ -13,13 +13,13 @@ namespace {
 
 /// The integral of `(r . rdot) 1 - rdot r^T` over the mass of a body: what turns a rotation of it
 /// into the change of its angular momentum that is due to its motion.
-VMS_PH_INLINED inline Matrix3d spin_matrix(const SpatialInertia& y, const Screw& twist) {
-  Matrix3d mass_moments = -y.rotational;
-  mass_moments.diagonal().array() += 0.5 * y.rotational.trace();
+VMS_PH_INLINED inline Matrix3d spin_matrix(const SpatialInertia& inertia, const Screw& twist) {
+  Matrix3d second_moments = -inertia.rotational;
+  second_moments.diagonal().array() += 0.5 * inertia.rotational.trace();
   const Vector3d& w = twist.angular;
   Matrix3d spin;
   for (int j = 0; j < 3; ++j) {
-    spin.col(j) = -y.mc[j] * twist.linear - w.cross(mass_moments.col(j));
+    spin.col(j) = -inertia.mc[j] * twist.linear - w.cross(second_moments.col(j));
   }
   const double trace = spin.trace();
   spin.diagonal().array() -= trace;
@@ -60,34 +60,34 @@ VMS_PH_FMA void Tree::write_mass(double* out) noexcept {
   add_joint_mass(out + b_ * (size + 1), size);
 }
 
-/// Add the mass matrix of the joints (n,n) to rows that are `size` numbers apart.
-VMS_PH_FMA void Tree::add_joint_mass(double* out, int size) noexcept {
+/// Add the mass matrix of the joints (n,n) to rows that are `stride` numbers apart.
+VMS_PH_FMA void Tree::add_joint_mass(double* mass, int stride) noexcept {
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const int index = joints_[j].leader;
-    out[index * size + index] += joints_[j].armature;
+    mass[index * stride + index] += joints_[j].armature;
     const LaneScrew joint_screw(screw(j));
-    for (std::size_t g = j / kLaneCount; g < groups(); ++g) {
+    for (std::size_t g = j / kLaneCount; g < group_count(); ++g) {
       const Lanes values = joint_screw.dot(LaneScrew(link_groups_[g].reaction));
       store(&products_[g * kLaneCount], values * load(descendant_mask(j, g)));
     }
-    out[index * size + index] += products_[j];
+    mass[index * stride + index] += products_[j];
     for (std::size_t i = j + 1; i < joints_.size(); ++i) {
       const int column = joints_[i].leader;
-      out[index * size + column] += products_[i];
-      out[column * size + index] += products_[i];  // twice on the diagonal if one mimics the other
+      mass[index * stride + column] += products_[i];
+      mass[column * stride + index] += products_[i];  // twice on a diagonal if one mimics another
     }
   }
 }
 
 void Tree::write_locked_inverse(double* out) const noexcept {
   for (int k = 0; k < b_; ++k) {
-    write_base(mobility(moment_about_centre(base_unit_twist(k))), out + k * b_);
+    write_base(apply_mobility(about_centre(base_unit_twist(k))), out + k * b_);
   }
 }
 
 VMS_PH_FMA void Tree::write_connection(double* out) noexcept {
   compute_reactions();
-  for (int i = 0; i < n_; ++i) write_base(mobility(coupling(i)), out + i, n_);
+  for (int i = 0; i < n_; ++i) write_base(apply_mobility(coupling(i)), out + i, n_);
 }
 
 VMS_PH_FMA void Tree::write_shape_inertia(double* out, int stride) noexcept {
@@ -102,31 +102,31 @@ VMS_PH_FMA void Tree::write_shape_inertia(double* out, int stride) noexcept {
   }
 }
 
-void Tree::add_weight(const Vector3d& field, double factor, double* out) const noexcept {
-  const Vector3d weight = -factor * field;
-  add_base({net_mass_ * weight, net_mass_centre_.cross(weight)}, out);
-  add_joint_weight(weight, out + b_);
+void Tree::add_weight(const Vector3d& field, double factor, double* force) const noexcept {
+  const Vector3d acceleration = -factor * field;
+  add_base({net_mass_ * acceleration, net_mc_.cross(acceleration)}, force);
+  add_joint_weight(acceleration, force + b_);
 }
 
-/// Add to the efforts of the joints (n,) those of bodies that all accelerate alike, m/s^2.
-VMS_PH_FMA void Tree::add_joint_weight(const Vector3d& acceleration, double* out) const noexcept {
+/// Add to the efforts tau (n,) of the joints those of bodies that all accelerate alike, m/s^2.
+VMS_PH_FMA void Tree::add_joint_weight(const Vector3d& acceleration, double* tau) const noexcept {
   const LaneVector a(acceleration);
-  for (std::size_t g = 0; g < groups(); ++g) {
+  for (std::size_t g = 0; g < group_count(); ++g) {
     const LaneScrew screw(link_groups_[g].screw);
-    const LaneRow* weight = net_mass(g);
-    const Lanes efforts =
-        screw.linear.dot(a) * load(weight[0]) + screw.angular.dot(LaneVector(weight + 1).cross(a));
-    add_to_joints(g, efforts, out);
+    const LaneRow* mass = net_mass(g);
+    const Lanes values =
+        screw.linear.dot(a) * load(mass[0]) + screw.angular.dot(LaneVector(mass + 1).cross(a));
+    add_to_joints(g, values, tau);
   }
 }
 
 VMS_PH_FMA void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotation, double* out,
                                      bool of_all_joints) const noexcept {
-  const int size = b_ + (of_all_joints ? bodies() : n_);
-  std::fill(out, out + 6 * size, 0.0);
+  const int width = b_ + (of_all_joints ? body_count() : n_);
+  std::fill(out, out + 6 * width, 0.0);
   if (frame.body < -1) return;  // it stands beside a base that moves
   const auto add_column = [&](const Screw& s, int column) VMS_PH_INLINED {
-    add_rotated(rotation, s.linear + s.angular.cross(frame.origin), s.angular, out + column, size);
+    add_rotated(rotation, s.linear + s.angular.cross(frame.origin), s.angular, out + column, width);
   };
   for (int k = 0; k < b_; ++k) add_column(base_unit_twist(k), k);
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
@@ -136,7 +136,7 @@ VMS_PH_FMA void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotatio
 }
 
 Screw Tree::twist_of(int body) const noexcept {
-  return body < 0 ? base_ : twist(static_cast<std::size_t>(body));
+  return body < 0 ? base_twist_ : twist(static_cast<std::size_t>(body));
 }
 
 VMS_PH_FMA void Tree::write_jacobian_rate(const Frame& frame, const Matrix3d& rotation,
@@ -155,7 +155,7 @@ VMS_PH_FMA void Tree::write_jacobian_rate(const Frame& frame, const Matrix3d& ro
     add_rotated(rotation, linear_rate, rate.angular - angular_velocity.cross(s.angular),
                 out + column, size);
   };
-  for (int k = 0; k < b_; ++k) add_column(base_, base_unit_twist(k), k);
+  for (int k = 0; k < b_; ++k) add_column(base_twist_, base_unit_twist(k), k);
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto index = static_cast<std::size_t>(i);
     add_column(twist(index), screw(index), b_ + joints_[index].leader);
@@ -176,7 +176,7 @@ VMS_PH_FMA void Tree::write_coriolis(double* out) noexcept {
   compute_reactions();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
-  Matrix3d total_spin = b_ == 0 ? Matrix3d::Zero() : spin_matrix(root_inertia_, base_);
+  Matrix3d total_spin = b_ == 0 ? Matrix3d::Zero() : spin_matrix(root_inertia_, base_twist_);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const LinkGroup& link_group = link_groups_[i / kLaneCount];
     set_lane(spin_matrix(inertia_at(link_group.link_inertia, i % kLaneCount), twist(i)),
@@ -186,25 +186,25 @@ VMS_PH_FMA void Tree::write_coriolis(double* out) noexcept {
       root_sum<9>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].rotation; });
   total_spin += Eigen::Map<const Matrix3d>(spin_sum.data());
   const bool is_dry = fluid_groups_.empty();
-  Vector3d total_momentum = momentum_.linear;
+  Vector3d total_linear_momentum = momentum_.linear;
   if (!is_dry) {  // of the rigid bodies alone
     for (std::size_t i = 0; i < joints_.size(); ++i) {
       const SpatialInertia inertia =
           inertia_at(link_groups_[i / kLaneCount].link_inertia, i % kLaneCount);
       set_lane((inertia * twist(i)).linear, scratch_[i / kLaneCount].translation, i % kLaneCount);
     }
-    total_momentum =
+    total_linear_momentum =
         root_sum<3>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].translation; });
-    total_momentum += (root_inertia_ * base_).linear;
+    total_linear_momentum += (root_inertia_ * base_twist_).linear;
   }
   for (int k = 0; k < b_; ++k) {
     const Screw unit_twist = base_unit_twist(k);
-    Screw column = total_inertia_ * bracket(base_, unit_twist);
-    column.linear += unit_twist.angular.cross(total_momentum);
+    Screw column = total_inertia_ * bracket(base_twist_, unit_twist);
+    column.linear += unit_twist.angular.cross(total_linear_momentum);
     column.angular += total_spin * unit_twist.angular;
     write_base(column, out + k, size);
   }
-  for (std::size_t g = 0; g < groups(); ++g) {
+  for (std::size_t g = 0; g < group_count(); ++g) {
     bracket(LaneScrew(motions_[g].twist), LaneScrew(link_groups_[g].screw))
         .store_in(scratch_[g].screw_rate);
   }
@@ -226,7 +226,7 @@ VMS_PH_FMA void Tree::write_coriolis(double* out) noexcept {
     double* row = out + index * size;
     if (b_ > 0) {
       add_base(column, out + index, size);
-      Screw row_wrench = bracket_transpose(base_, joint_reaction);
+      Screw row_wrench = bracket_transpose(base_twist_, joint_reaction);
       row_wrench.angular += moment;
       add_base(row_wrench, row);
     }
@@ -234,11 +234,11 @@ VMS_PH_FMA void Tree::write_coriolis(double* out) noexcept {
     for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
       const auto ancestor = static_cast<std::size_t>(j);
       const Screw ancestor_screw = screw(ancestor);
-      const Screw rate =
+      const Screw ancestor_rate =
           screw_at(scratch_[ancestor / kLaneCount].screw_rate, ancestor % kLaneCount);
       const int k = b_ + joints_[ancestor].leader;
       out[k * size + index] += ancestor_screw.dot(column);
-      row[k] += joint_reaction.dot(rate) + moment.dot(ancestor_screw.angular);
+      row[k] += joint_reaction.dot(ancestor_rate) + moment.dot(ancestor_screw.angular);
     }
   }
   add_fluid_coriolis(out);
@@ -263,18 +263,19 @@ void Tree::add_fluid_coriolis(double* out) noexcept {
 }
 
 Screw Tree::momentum_rate() const noexcept {
-  return planar_part(bracket_transpose(base_, momentum_));
+  return planar_part(bracket_transpose(base_twist_, momentum_));
 }
 
-// pi_hat_i = S_i . (h_i - Y_i v_hat), with the momentum h_i and the inertia Y_i of the subtree.
-VMS_PH_FMA void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
+// pi_hat_i = S_i . (h_i - Y_i v_hat), with the momentum h_i and the inertia Y_i of the subtree; u
+// is the twist relative to the base, h the momentum in the locked motion.
+VMS_PH_FMA void Tree::add_shape_rates(const Screw& p_rate, double* pi_rate) noexcept {
   if (b_ == 0) return;
   compute_reactions();
-  const LaneScrew base(base_), v_hat(locked_twist(momentum_));
+  const LaneScrew root_twist(base_twist_), v_hat(locked_twist(momentum_));
   with_fluid([&](auto is_wet) VMS_PH_INLINED {
-    for (std::size_t g = 0; g < groups(); ++g) {
+    for (std::size_t g = 0; g < group_count(); ++g) {
       const LaneInertia inertia = link_inertia(g, is_wet);
-      const LaneScrew u = LaneScrew(motions_[g].twist) - base, h = inertia * v_hat;
+      const LaneScrew u = LaneScrew(motions_[g].twist) - root_twist, h = inertia * v_hat;
       h.store_in(scratch_[g].locked_momentum);
       (dual_bracket(u, h) - inertia * bracket(u, v_hat)).store_in(scratch_[g].bias);
     }
@@ -283,17 +284,17 @@ VMS_PH_FMA void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
   const Screw bias =
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].bias; }));
   // The rate of the locked velocity.
-  Screw locked_rate = moment_about_centre(rate - bias);
+  Screw locked_rate = about_centre(p_rate - bias);
   locked_rate = fluid_groups_.empty() ? Screw{locked_rate.linear / total_inertia_.mass,
                                               inverse_inertia_ * locked_rate.angular}
                                       : map_screw(added_mass_.central_mobility, locked_rate);
-  for (std::size_t g = 0; g < groups(); ++g) {
-    const LaneScrew u = LaneScrew(motions_[g].twist) - base, screw(link_groups_[g].screw);
-    const Lanes power = bracket(u, screw).dot(LaneScrew(scratch_[g].locked_momentum)) +
+  for (std::size_t g = 0; g < group_count(); ++g) {
+    const LaneScrew u = LaneScrew(motions_[g].twist) - root_twist, screw(link_groups_[g].screw);
+    const Lanes rates = bracket(u, screw).dot(LaneScrew(scratch_[g].locked_momentum)) +
                         screw.dot(LaneScrew(scratch_[g].bias));
-    add_to_joints(g, -power, out);
+    add_to_joints(g, -rates, pi_rate);
   }
-  for (int i = 0; i < n_; ++i) out[i] -= coupling(i).dot(locked_rate);
+  for (int i = 0; i < n_; ++i) pi_rate[i] -= coupling(i).dot(locked_rate);
 }
 
 }  // namespace vms_ph

@@ -85,7 +85,7 @@ WheeledTerms::WheelContact WheeledTerms::make_contact(const Wheel& wheel) {
     throw ModelError("'" + wheel.joint + "' is no joint of '" + model_.name() + "'");
   }
   const auto frame = tree.getFrameId(wheel.joint, pinocchio::JOINT);
-  const auto velocity_index = model_.b() + model_.leader_of(tree.getJointId(wheel.joint)).joint;
+  const auto velocity_index = model_.b() + model_.leader_of(tree.getJointId(wheel.joint)).index;
   const Vector3d axle =
       d_.frame_jacobian(frame, pinocchio::LOCAL_WORLD_ALIGNED).col(velocity_index).tail<3>();
   const double length = axle.norm();
@@ -151,7 +151,7 @@ void WheeledTerms::choose_partition() {
 }
 
 /// Write the rows of the velocities of all points of contact, and their derivatives.
-VMS_PH_FMA void WheeledTerms::compute_constraints(bool has_rates) noexcept {
+VMS_PH_FMA void WheeledTerms::compute_constraints(bool with_rates) noexcept {
   Eigen::Index row = 0;
   const auto contact_velocity = [](const auto& jacobian, double radius, Eigen::Index i) {
     const Vector3d axis = jacobian.col(i).template tail<3>();
@@ -160,7 +160,7 @@ VMS_PH_FMA void WheeledTerms::compute_constraints(bool has_rates) noexcept {
   const auto heading = [](const Vector3d& axle) { return Vector3d(axle.y(), -axle.x(), 0.0); };
   for (const WheelContact& wheel : contacts_) {
     const auto& jacobian = d_.frame_jacobian(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
-    const Vector3d axle = jacobian.col(wheel.axle_velocity_index).tail<3>() / wheel.axle_norm;
+    const Vector3d axle = jacobian.col(wheel.axle_velocity_index).tail<3>() / wheel.turn_ratio;
     Vector3d angular_velocity = Vector3d::Zero();
     for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
       const Vector3d velocity = contact_velocity(jacobian, wheel.radius, i);
@@ -168,7 +168,7 @@ VMS_PH_FMA void WheeledTerms::compute_constraints(bool has_rates) noexcept {
       constraints_(row + 1, i) = axle.dot(velocity);
       angular_velocity += jacobian.col(i).tail<3>() * d_.v()[i];
     }
-    if (has_rates) {
+    if (with_rates) {
       const Vector3d axle_rate = angular_velocity.cross(axle);
       const auto& jacobian_rate =
           d_.frame_jacobian_rate(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
@@ -183,35 +183,35 @@ VMS_PH_FMA void WheeledTerms::compute_constraints(bool has_rates) noexcept {
   }
 }
 
-/// Write the solution X of J_dependent X = -rows to the dependent rows of a matrix (nv,m).
-bool WheeledTerms::solve_dependent(const MatrixV& rows, MatrixV& solution) noexcept {
-  const auto count = static_cast<Eigen::Index>(independent_rows_.size());
-  dependent_block_.resize(count, count);
-  workspace_ = -rows;
+/// Write the solution X of J_dependent X = -residual to the dependent rows of a matrix (nv,m).
+bool WheeledTerms::solve_dependent(const MatrixV& residual, MatrixV& solution) noexcept {
+  const auto rank = static_cast<Eigen::Index>(independent_rows_.size());
+  dependent_block_.resize(rank, rank);
+  product_ = -residual;
   double squared_norm = 0.0;
-  for (Eigen::Index r = 0; r < count; ++r) {
+  for (Eigen::Index r = 0; r < rank; ++r) {
     const Eigen::Index row = independent_rows_[static_cast<std::size_t>(r)];
     squared_norm += constraints_.row(row).squaredNorm();
-    for (Eigen::Index c = 0; c < count; ++c) {
+    for (Eigen::Index c = 0; c < rank; ++c) {
       dependent_block_(r, c) = constraints_(row, dependent_dofs_[static_cast<std::size_t>(c)]);
     }
   }
-  if (!solve_square(dependent_block_, workspace_, kMinNorm * std::sqrt(squared_norm))) return false;
-  for (Eigen::Index r = 0; r < count; ++r) {
+  if (!solve_square(dependent_block_, product_, kMinNorm * std::sqrt(squared_norm))) return false;
+  for (Eigen::Index r = 0; r < rank; ++r) {
     const Eigen::Index row = dependent_dofs_[static_cast<std::size_t>(r)];
-    for (Eigen::Index c = 0; c < solution.cols(); ++c) solution(row, c) = workspace_(r, c);
+    for (Eigen::Index c = 0; c < solution.cols(); ++c) solution(row, c) = product_(r, c);
   }
   return true;
 }
 
 /// Choose the dependent velocities that the constraints determine best, of the rows computed last.
 void WheeledTerms::select_dependent() noexcept {
-  const auto count = static_cast<Eigen::Index>(independent_rows_.size());
-  MatrixV columns(count, constraints_.cols());
-  for (Eigen::Index r = 0; r < count; ++r)
+  const auto rank = static_cast<Eigen::Index>(independent_rows_.size());
+  MatrixV columns(rank, constraints_.cols());
+  for (Eigen::Index r = 0; r < rank; ++r)
     columns.row(r) = constraints_.row(independent_rows_[static_cast<std::size_t>(r)]);
-  select_pivots(columns, count, pivots_);
-  if (static_cast<Eigen::Index>(pivots_.size()) < count) return;
+  select_pivots(columns, rank, pivots_);
+  if (static_cast<Eigen::Index>(pivots_.size()) < rank) return;
   std::copy(pivots_.begin(), pivots_.end(), dependent_dofs_.begin());
   std::size_t k = 0;
   for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
@@ -220,35 +220,35 @@ void WheeledTerms::select_dependent() noexcept {
 }
 
 bool WheeledTerms::compute(const RobotState& state, Partition partition) noexcept {
-  const auto count = static_cast<Eigen::Index>(independent_rows_.size());
+  const auto rank = static_cast<Eigen::Index>(independent_rows_.size());
   d_.set(state);
   compute_constraints(false);
   if (partition == Partition::best) select_dependent();
-  MatrixV rows(count, m_);
+  MatrixV residual(rank, m_);
   basis.setZero();
   for (Eigen::Index c = 0; c < m_; ++c) {
     const Eigen::Index column = independent_dofs_[static_cast<std::size_t>(c)];
     nu[c] = state.v[column];
     basis(column, c) = 1.0;
-    for (Eigen::Index r = 0; r < count; ++r) {
-      rows(r, c) = constraints_(independent_rows_[static_cast<std::size_t>(r)], column);
+    for (Eigen::Index r = 0; r < rank; ++r) {
+      residual(r, c) = constraints_(independent_rows_[static_cast<std::size_t>(r)], column);
     }
   }
-  if (!solve_dependent(rows, basis)) return false;
+  if (!solve_dependent(residual, basis)) return false;
   multiply(basis, nu, velocity_);
   d_.set(state.q, velocity_);
   compute_constraints(true);
-  for (Eigen::Index r = 0; r < count; ++r) {
+  for (Eigen::Index r = 0; r < rank; ++r) {
     const Eigen::Index row = independent_rows_[static_cast<std::size_t>(r)];
-    rows.row(r) = constraint_rates_.row(row).lazyProduct(basis);
+    residual.row(r) = constraint_rates_.row(row).lazyProduct(basis);
   }
   basis_rate.setZero();
-  if (!solve_dependent(rows, basis_rate)) return false;
-  multiply(d_.M(), basis, workspace_);
-  multiply(transposed(basis), workspace_, mass);
-  multiply(d_.C(), basis, workspace_);
-  add_product(d_.M(), basis_rate, workspace_);
-  multiply(transposed(basis), workspace_, coriolis);
+  if (!solve_dependent(residual, basis_rate)) return false;
+  multiply(d_.M(), basis, product_);
+  multiply(transposed(basis), product_, mass);
+  multiply(d_.C(), basis, product_);
+  add_product(d_.M(), basis_rate, product_);
+  multiply(transposed(basis), product_, coriolis);
   return true;
 }
 

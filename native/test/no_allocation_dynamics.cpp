@@ -28,11 +28,11 @@ double use_task(Dynamics& d, const Eigen::VectorXd& v, const vms_ph::Efforts& ef
   static std::map<int, vms_ph::TaskForm> forms;
   vms_ph::TaskForm& form = forms[d.nv()];
   if (form.parts.empty()) {
-    form.parts.push_back({d.frames() - 1, 0, 1});
+    form.parts.push_back({d.frame_count() - 1, 0, 1});
     form.reference = Eigen::MatrixXd::Identity(d.nv(), d.nv()).bottomRows(d.nv() - 1);
     form.singular_below = 1e-6;
   }
-  const int matrix_size = d.nv() * d.nv(), regressor_size = 10 * d.bodies() * d.nv();
+  const int matrix_size = d.nv() * d.nv(), regressor_size = 10 * d.body_count() * d.nv();
   double* y = x + 5 * matrix_size;
   const vms_ph::RateDerivatives out{
       x, x + matrix_size,   x + 2 * matrix_size, x + 3 * matrix_size, x + 4 * matrix_size,
@@ -59,13 +59,13 @@ double use(Dynamics& d, const Eigen::VectorXd& q, const Eigen::VectorXd& v,
   d.shape_momentum(x);
   d.kinetic_regressor(x);
   d.potential_regressor(x);
-  d.jacobian(d.frames() - 1, true, x);
-  d.jacobian_rate(d.frames() - 1, false, x);
+  d.jacobian(d.frame_count() - 1, true, x);
+  d.jacobian_rate(d.frame_count() - 1, false, x);
   double sum = d.kinetic_energy() + d.potential_energy() + d.momenta().spatial.linear.sum();
   for (const bool decoupled : {false, true}) {
     d.rates(decoupled, v.data(), efforts, x, x + d.nv());
     sum += x[d.nv()];
-    const int matrix_size = d.nv() * d.nv(), regressor_size = 10 * d.bodies() * d.nv();
+    const int matrix_size = d.nv() * d.nv(), regressor_size = 10 * d.body_count() * d.nv();
     double* y = x + 5 * matrix_size;
     d.rate_derivatives(decoupled, v.data(), efforts,
                        {x, x + matrix_size, x + 2 * matrix_size, x + 3 * matrix_size,
@@ -81,13 +81,13 @@ int count_terms(const Model& model) {
   Eigen::VectorXd q = model.neutral_configuration();
   const Eigen::VectorXd v = Eigen::VectorXd::LinSpaced(model.nv(), -0.7, 0.9);
   const Eigen::VectorXd effort = Eigen::VectorXd::Ones(model.nv() + 6);
-  const vms_ph::FrameWrench wrench{dynamics.frames() - 1, effort.data()};
+  const vms_ph::FrameWrench wrench{dynamics.frame_count() - 1, effort.data()};
   vms_ph::Efforts efforts;
   efforts.torque = efforts.wrench_base = efforts.damping = efforts.dry_friction = effort.data();
   efforts.wrenches = &wrench;
   efforts.wrench_count = 1;
-  std::vector<double> out(
-      static_cast<std::size_t>((5 * model.nv() + 20 * dynamics.bodies() + 10) * model.nv() + 400));
+  std::vector<double> out(static_cast<std::size_t>(
+      (5 * model.nv() + 20 * dynamics.body_count() + 10) * model.nv() + 400));
   double sum = use(dynamics, q, v, efforts, out);  // the first state of a task takes memory
   const long initial_count = allocations();
   for (int k = 0; k < updates(100); ++k) {

@@ -57,10 +57,10 @@ TEST(no_allocation_integrators) {
     q[model.nq() - 2] = 1.0;
     const Eigen::VectorXd v = Eigen::VectorXd::LinSpaced(model.nv(), -0.7, 0.9);
     vms_ph::Ports forced_ports;
-    forced_ports.acts = forced_ports.has_tool = true;
+    forced_ports.has_efforts = forced_ports.has_wrench_end_effector = true;
     forced_ports.torque = Eigen::VectorXd::Ones(model.n());
     forced_ports.wrench_base = Eigen::VectorXd::Ones(model.b());
-    forced_ports.tool_wrench.linear.setOnes();
+    forced_ports.wrench_end_effector.linear.setOnes();
     forced_ports.damping = forced_ports.dry_friction = Eigen::VectorXd::Constant(model.n(), 0.1);
     vms_ph::Ports stiff_ports = forced_ports;
     stiff_ports.damping.setConstant(1e4);  // no fixed point contracts: Newton's iteration

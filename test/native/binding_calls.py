@@ -161,7 +161,7 @@ class Kit:
             "SolverState.pi=": (state.pi,),
             "SolverState.fall=": (state.fall,),
             "SolverState.angular_momentum=": (state.angular_momentum,),
-            "SolverState.energy_and_remainder=": (state.energy_and_remainder,),
+            "SolverState.compensated_energy=": (state.compensated_energy,),
             "SolverState.t=": (0.0,),
             "SolverState.past_steps=": (stepper.run(state, ports, 0.0, dt, 0, 5)[0].past_steps,),
             "Fall.start_time=": (0.0,),

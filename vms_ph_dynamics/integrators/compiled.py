@@ -225,7 +225,7 @@ class CompiledStepper(RobotStepper):
         b, k = self.model.b, BASE_POSITION_SIZE[self.model.base]
         centre, linear_momentum = x.fall.centre_of_mass[:k], x.fall.linear_momentum[:k]
         fall = Fall(x.fall.start_time, centre, linear_momentum, x.fall.mass, x.fall.gravity[:k])
-        angular, energy = x.angular_momentum[3 + k - b :], CompensatedSum(*x.energy_and_remainder)
+        angular, energy = x.angular_momentum[3 + k - b :], CompensatedSum(*x.compensated_energy)
         if not self._uses_past_steps:
             return CentroidalState(x.q, x.v, fall, angular, energy, x.t)
         times, unknowns = zip(*x.past_steps, strict=True) if x.past_steps else ((), ())
@@ -235,7 +235,7 @@ class CompiledStepper(RobotStepper):
         b, k = self.model.b, BASE_POSITION_SIZE[self.model.base]
         native_state = copy(template)
         native_state.q, native_state.t = x.q, x.t
-        native_state.energy_and_remainder = tuple(x.energy)
+        native_state.compensated_energy = tuple(x.energy)
         native_state.fall.start_time = x.fall.start_time
         native_state.fall.centre_of_mass = [*x.fall.centre, *[0.0] * (3 - k)]
         native_state.fall.linear_momentum = [*x.fall.linear_momentum, *[0.0] * (3 - k)]

@@ -156,7 +156,7 @@ class NativeAlgorithms(TreeAlgorithms):
     @cached_property
     def sampled_algebra(self) -> Any:
         """The workspace for the algebra of laws in Python; None for more velocities than it has."""
-        is_covered = self.robot.nv <= self.module.SampledAlgebra.largest
+        is_covered = self.robot.nv <= self.module.SampledAlgebra.max_nv
         return self.module.SampledAlgebra(self.robot) if is_covered else None
 
     def batch(self, threads: int) -> Any:

@@ -35,9 +35,10 @@ class TreeDerivatives {
  public:
   explicit TreeDerivatives(const Tree& tree);
 
-  /// Begin with the velocity set last, in a field in root axes, m/s^2; slopes (n,) of friction.
+  /// Begin with the velocity set last, in a field in root axes, m/s^2; slopes (n,) of friction and
+  /// the rate of the base momentum.
   void reset(Tree& tree, bool is_decoupled, const Eigen::Vector3d& field,
-             const double* friction_slopes, const Screw& base_rate,
+             const double* friction_slopes, const Screw& p_rate,
              TaskDerivatives* task = nullptr) noexcept;
 
   /// Add a wrench (root axes) that moves with a body.
@@ -46,7 +47,7 @@ class TreeDerivatives {
   /// Add the drag of a fluid at the velocity set last.
   void add_drag(const Tree& tree) noexcept;
 
-  /// Write the derivatives. The rate of the base momentum was given to reset().
+  /// Write the derivatives.
   void write(const Tree& tree, const RateDerivatives& out) noexcept;
 
  private:
@@ -81,10 +82,10 @@ class TreeDerivatives {
   bool has_part() const noexcept { return is_decoupled_ || task_ != nullptr; }
   void clear_columns(const Tree& tree, bool is_task) noexcept;
   template <class IsWet>
-  void compute_groups(Tree& tree, const Screw& base_rate, IsWet is_wet) noexcept;
+  void compute_groups(Tree& tree, const Screw& p_rate, IsWet is_wet) noexcept;
   void compute_null_motion(Tree& tree) noexcept;
   void compute_pairs(const Tree& tree) noexcept;
-  void complete_columns(const Tree& tree, Columns& columns, std::size_t groups) noexcept;
+  void complete_columns(const Tree& tree, Columns& columns, std::size_t group_count) noexcept;
   void write_parameters(const Tree& tree, const RateDerivatives& out) noexcept;
 
   bool is_decoupled_ = false;
@@ -98,7 +99,8 @@ class TreeDerivatives {
   Columns state_, parameters_;
   Eigen::Vector3d field_ = Eigen::Vector3d::Zero();
   Screw part_twist_, part_twist_rate_;  ///< of the base
-  std::vector<double> friction_slopes_, difference_, change_, part_velocity_;
+  std::vector<double> friction_slopes_;
+  std::vector<double> difference_, change_, part_velocity_;  ///< as in Columns, intermediate
   /// Inverses of locked and shape inertia, A and its rate, ad_v^T, `ad_._^T p`, slope of A^T p.
   std::vector<double> locked_inverse_, inverse_, connection_, connection_rate_, transport_,
       momentum_transport_, connection_slope_;
@@ -118,7 +120,7 @@ struct Efforts {
   std::size_t wrench_count = 0;
   const double* damping = nullptr;       ///< (n,) viscous friction
   const double* dry_friction = nullptr;  ///< (n,), where there is damping
-  double slip = 1.0;  ///< speed over which Coulomb friction builds up, rad/s or m/s
+  double slip_speed = 1.0;  ///< speed over which Coulomb friction builds up, rad/s or m/s
   bool has_gravity = true, has_drag = true;
 };
 
@@ -141,7 +143,7 @@ class Dynamics {
   int n() const { return tree_.n(); }
   int nv() const { return tree_.nv(); }
   int nq() const { return tree_.nq(); }
-  int frames() const { return static_cast<int>(frames_.size()); }
+  int frame_count() const { return static_cast<int>(frames_.size()); }
 
   /// Whether the entries are finite and every rotation in q has length one.
   bool is_configuration(const double* q) const noexcept;
@@ -178,7 +180,7 @@ class Dynamics {
   /// base first: mass, mass times centre, Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the body's origin.
   void kinetic_regressor(double* out) const noexcept;    ///< (10 bodies,)
   void potential_regressor(double* out) const noexcept;  ///< (10 bodies,)
-  int bodies() const { return tree_.bodies() + (b() > 0 ? 1 : 0); }
+  int body_count() const { return tree_.body_count() + (b() > 0 ? 1 : 0); }
 
   /// Pose of a frame in the inertial one.
   void placement(int frame, Eigen::Ref<Eigen::Matrix3d> rotation,
@@ -207,9 +209,9 @@ class Dynamics {
                           const TaskForm* task = nullptr) noexcept;
 
   /// Acceleration without gravity at a velocity, under a generalised force; (nv,) each.
-  void accelerate(const Eigen::VectorXd& v, const Eigen::VectorXd& force,
-                  Eigen::VectorXd& out) noexcept {
-    tree_.accelerate(v, force, out);
+  void solve_acceleration(const Eigen::VectorXd& v, const Eigen::VectorXd& force,
+                          Eigen::VectorXd& a) noexcept {
+    tree_.solve_acceleration(v, force, a);
   }
 
   /// Add the generalised force (nv,) of all efforts, and of the drag of a fluid, at the velocity
@@ -257,7 +259,7 @@ class Batch {
                  [&](std::size_t worker, std::size_t i) { task(*workspaces_[worker], i); });
   }
 
-  Dynamics& first_robot() { return *workspaces_.front(); }
+  Dynamics& first_workspace() { return *workspaces_.front(); }
 
  private:
   std::vector<std::unique_ptr<Dynamics>> workspaces_;

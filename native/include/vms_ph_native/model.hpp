@@ -61,7 +61,7 @@ inline const char* name_of(Base base) noexcept {
 /// That a joint of Pinocchio's model moves with one of the n joints of the robot, its leader:
 /// `position = multiplier * position of joint + offset`.
 struct JointLeader {
-  int joint;  ///< index of the leader
+  int index;  ///< of the leader among the n joints
   double multiplier = 1.0, offset = 0.0;
 };
 
@@ -149,9 +149,9 @@ class Model {
 
   /// Name of a frame, and the number of frames.
   const std::string& frame_name(pinocchio::FrameIndex frame) const;
-  std::size_t frames() const;
+  std::size_t frame_count() const;
 
-  /// Limits of the n joints, in the order of the joint rates; infinite where none are given.
+  /// Limits of the n joints, first of positions, in the order of rates; infinite where not given.
   const Eigen::VectorXd& lower() const { return lower_; }
   const Eigen::VectorXd& upper() const { return upper_; }
   const Eigen::VectorXd& max_effort() const { return max_effort_; }
@@ -267,8 +267,8 @@ struct ModelParts {
   /// A frame, fixed to the body of a joint.
   struct Frame {
     std::string name;
-    int type;  ///< of Pinocchio
-    std::size_t joint, parent;
+    int type;                   ///< of Pinocchio
+    std::size_t joint, parent;  ///< indices of its joint and of the frame before it
     Eigen::Matrix4d placement;  ///< in the frame of the joint
   };
 

@@ -46,7 +46,7 @@ class AlignedBasis {
 
  private:
   SymmetricEigen eigen_;
-  Eigen::MatrixXd inverse_transpose_;
+  Eigen::MatrixXd inverse_transpose_;  ///< (J^+)^T, (m,nv)
 };
 
 /// The momenta of vms_ph_dynamics.TaskSpaceForm.
@@ -95,12 +95,14 @@ class TaskDerivatives {
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   using Jacobian = void (Dynamics::*)(int frame, bool is_inertial, double* out) const;
 
+  /// Write the Jacobians of the parts, or their rates; and the derivatives of both by q.
   void stack(const Dynamics& d, const TaskForm& form, Jacobian write_rows, Eigen::MatrixXd& rows);
   void differentiate(const Dynamics& d, const TaskForm& form, const Eigen::VectorXd& v) noexcept;
 
   RowMajor frame_jacobian_;
+  /// (J^+)^T, (J J^T)^-1, (Z M Z^T)^-1, Lambda_t, Jdot.
   Eigen::MatrixXd inverse_transpose_, gram_inverse_, null_inverse_, task_inertia_, jacobian_rate_;
-  Eigen::VectorXd pi_, pi_rate_, null_momentum_, force_;
+  Eigen::VectorXd pi_, pi_rate_, null_momentum_, force_;  ///< force_: rate of M v
   int width_ = 0;  ///< of a row of derivatives by q: of the joints (padded), of the base
   std::vector<double> gradient_, rate_gradient_;  ///< (m,nv,width), of J and of Jdot
   std::vector<double> products_;                  ///< intermediate

@@ -46,7 +46,7 @@ class Tree {
   };
   int b() const { return b_; }  ///< dimension of the base velocity: 0, 3 or 6
   int n() const { return n_; }  ///< number of joints that mimic no other
-  int bodies() const { return static_cast<int>(joints_.size()); }  ///< beside the root
+  int body_count() const { return static_cast<int>(joints_.size()); }  ///< beside the root
   int nv() const { return b_ + n_; }
   int nq() const { return nq_; }
   /// Dimensions in which the centre of mass falls freely.
@@ -70,14 +70,14 @@ class Tree {
   Screw locked_twist(const Screw& momentum) const noexcept;
 
   /// Add the generalised force of a wrench on the end effector, in its axes, to ``force`` (nv,).
-  void add_tool_wrench(const Screw& wrench, double* force) const noexcept;
+  void add_wrench_end_effector(const Screw& wrench, double* force) const noexcept;
 
   /// Number of entries of a configuration that belong to the joints.
   int position_count() const { return nq_ - (b_ == 6 ? 7 : b_ == 3 ? 4 : 0); }
 
-  /// Gradient of the potential by the joints, added to ``out`` (n,) times ``factor``.
-  void add_weight(double factor, double* out) const noexcept {
-    add_joint_weight(-factor * field_, out);
+  /// Gradient of the potential by the joints, added to ``gradient`` (n,) times ``factor``.
+  void add_weight(double factor, double* gradient) const noexcept {
+    add_joint_weight(-factor * field_, gradient);
   }
 
   /// Compute twists and momenta of a velocity (nv,).
@@ -88,22 +88,22 @@ class Tree {
   double kinetic_energy() const { return kinetic_energy_; }  ///< J
   void write_joint_momenta(double* out) const noexcept;      ///< pi, (n,)
 
-  /// Add `factor` times the derivatives of kinetic energy by joints at fixed velocity to out (n,).
-  void add_kinetic_gradient(double factor, double* out) const noexcept;
+  /// Add `factor` times the derivatives (n,) of kinetic energy by joints at fixed velocity.
+  void add_kinetic_gradient(double factor, double* gradient) const noexcept;
 
   /// Acceleration (nv,) under generalised forces (nv,) and the field.
-  void accelerate(const Eigen::VectorXd& v, const Eigen::VectorXd& force,
-                  Eigen::VectorXd& out) noexcept;
+  void solve_acceleration(const Eigen::VectorXd& v, const Eigen::VectorXd& force,
+                          Eigen::VectorXd& a) noexcept;
 
   /// Velocity (nv,) of the momenta of the robot about the root's origin and of the joints (n,).
   template <class Momenta>
-  void solve(const Screw& momentum, const Momenta& pi, Eigen::VectorXd& out) noexcept {
+  void solve_velocity(const Screw& momentum, const Momenta& pi, Eigen::VectorXd& v) noexcept {
     right_side_.head(n_) = pi;
-    solve(momentum, out);
+    solve_mass(momentum, v);
   }
 
-  /// Replace n momenta of the shape by its rates: a product with the inverse shape inertia.
-  void solve_shape(double* rates) noexcept;
+  /// Replace shape momenta (n,) by joint rates: a product with the inverse shape inertia.
+  void solve_shape_rates(double* pi_hat) noexcept;
 
   /// Column of a joint in the rows of the base's linear velocity of the mass matrix, (3,).
   Eigen::Vector3d linear_coupling(int joint) noexcept;
@@ -124,13 +124,13 @@ class Tree {
   void write_shape_inertia(double* out, int stride) noexcept;
 
   /// Add `factor` times the force (nv,) that holds the robot in a field in root axes, m/s^2.
-  void add_weight(const Eigen::Vector3d& field, double factor, double* out) const noexcept;
+  void add_weight(const Eigen::Vector3d& field, double factor, double* force) const noexcept;
 
-  const Eigen::Vector3d& root_origin() const { return root_origin_; }  ///< of the root's origin, m
+  const Eigen::Vector3d& root_origin() const { return root_origin_; }  ///< in root coordinates, m
 
   /// Its potential with the root at the origin of its coordinates, J.
   double potential_in(const Eigen::Vector3d& field) const {
-    return -field.dot(net_mass_centre_ + net_mass_ * root_origin_);
+    return -field.dot(net_mc_ + net_mass_ * root_origin_);
   }
 
   /// The frame of a model by Pinocchio's index.
@@ -173,11 +173,11 @@ class Tree {
   Screw momentum_rate() const noexcept;
 
   /// Velocity (nv,) of the momentum of the base and the shape momenta (n,) [A (56)].
-  void solve_decoupled(const Screw& momentum, const double* pi_hat, Eigen::VectorXd& out) noexcept;
+  void solve_decoupled(const Screw& p, const double* pi_hat, Eigen::VectorXd& v) noexcept;
 
   /// Add what the rates of the shape momenta (n,) have beyond those of the joint momenta, under the
-  /// rate `rate` of the momentum of the base [A (59)].
-  void add_shape_rates(const Screw& rate, double* out) noexcept;
+  /// rate `p_rate` of the momentum of the base [A (59)].
+  void add_shape_rates(const Screw& p_rate, double* pi_rate) noexcept;
 
   /// The twist of the base in a velocity (nv,), and back.
   template <class Numbers>
@@ -210,7 +210,8 @@ class Tree {
   };
   struct alignas(Lanes) LinkGroup {
     LaneRow rotation[9], origin[3];
-    LaneRow screw[6], link_inertia[10], composite_inertia[10];
+    LaneRow screw[6];  ///< twist at joint rate 1
+    LaneRow link_inertia[10], composite_inertia[10];
     LaneRow reaction[6];  ///< composite inertia times screw: momentum at joint rate 1
   };
   /// Of the n joints in the rows of the base.
@@ -233,17 +234,17 @@ class Tree {
   };
   /// Intermediate results of the recursions.
   struct alignas(Lanes) Scratch {
-    LaneRow rotation[9], translation[3];  ///< of the joint
+    LaneRow rotation[9], translation[3];  ///< of the joint; or spin and linear momentum
     LaneRow acceleration[6], force[6];
     LaneRow screw_rate[6];                ///< of the screw in inertial axes
     LaneRow locked_momentum[6], bias[6];  ///< momentum of the subtree in the locked motion; its
                                           ///< rate at fixed twist
   };
 
-  std::size_t groups() const noexcept { return link_constants_.size(); }
+  std::size_t group_count() const noexcept { return link_constants_.size(); }
   /// Of the bodies in a group, ones for a body itself and those behind it.
   const double* descendant_mask(std::size_t body, std::size_t group) const noexcept {
-    return &descendants_[(body * groups() + group) * kLaneCount];
+    return &descendants_[(body * group_count() + group) * kLaneCount];
   }
   Screw screw(std::size_t body) const noexcept {
     return screw_at(link_groups_[body / kLaneCount].screw, body % kLaneCount);
@@ -287,8 +288,8 @@ class Tree {
   /// Positions of the joints, their sines and cosines.
   void compute_angles(const double* q) noexcept;
   void update_poses(const double* q) noexcept;  ///< of all bodies
-  /// Add the rows of every body to those of the one before it, from the last on; return the sum of
-  /// the sum at the root. The rows of a group are `rows(group)`.
+  /// Add the rows of every body to those of the one before it, from the last on; return the
+  /// sum at the root. The rows of a group are `rows(group)`.
   template <int kRows, class Rows>
   Eigen::Matrix<double, kRows, 1> root_sum(Rows&& rows) noexcept;
   /// Add to the rows of every body those of the one before it; `root_value` is that of the root.
@@ -297,13 +298,13 @@ class Tree {
   /// Write the twist of every body at a velocity of the joints, (nv,), and of the base; and the
   /// rates of the joints of all bodies.
   template <class Rows>
-  void propagate_velocities(const Screw& base, const double* v, Rows&& rows) noexcept;
-  void add_joint_weight(const Eigen::Vector3d& acceleration, double* out) const noexcept;
+  void propagate_velocities(const Screw& root_twist, const double* v, Rows&& rows) noexcept;
+  void add_joint_weight(const Eigen::Vector3d& acceleration, double* tau) const noexcept;
   /// Add the values of the joints of all bodies in a group to those of the n joints.
   VMS_PH_INLINED void add_to_joints(std::size_t g, const Lanes& values,
-                                    double* out) const noexcept {
+                                    double* sums) const noexcept {
     const std::size_t count = std::min(kLaneCount, joints_.size() - g * kLaneCount);
-    for (std::size_t l = 0; l < count; ++l) out[joints_[g * kLaneCount + l].leader] += values[l];
+    for (std::size_t l = 0; l < count; ++l) sums[joints_[g * kLaneCount + l].leader] += values[l];
   }
   double position(const Joint& joint, const double* q) const noexcept {
     return joint.multiplier * q[joint.position_index] + joint.offset;
@@ -319,25 +320,25 @@ class Tree {
   Screw momentum_of(const SpatialInertia& inertia, const se3::Adjoint& added_mass,
                     const Screw& twist) const noexcept;
   void compute_reactions() noexcept;
-  void add_joint_mass(double* out, int size) noexcept;
+  void add_joint_mass(double* mass, int stride) noexcept;
   void factorise() noexcept;
-  void solve(const Screw& momentum, Eigen::VectorXd& out) noexcept;
-  void solve_factors() noexcept;
-  void solve_base(Screw momentum, Eigen::VectorXd& out) const noexcept;
+  void solve_mass(const Screw& momentum, Eigen::VectorXd& v) noexcept;
+  void solve_right_side() noexcept;
+  void complete_velocity(Screw p, Eigen::VectorXd& v) const noexcept;
   int base_axis(int k) const noexcept;
   Screw base_unit_twist(int k) const noexcept;
   double base_component(const Screw& s, int k) const noexcept;
   Screw planar_part(const Screw& wrench) const noexcept;
   void add_base(const Screw& wrench, double* force, int stride = 1) const noexcept;
-  Screw moment_about_centre(const Screw& wrench) const noexcept;
-  Screw mobility(const Screw& moment_about_centre) const noexcept;
+  Screw about_centre(const Screw& wrench) const noexcept;
+  Screw apply_mobility(const Screw& momentum) const noexcept;
   int n_, b_, nq_;
-  Eigen::Vector3d field_, fall_acceleration_;
+  Eigen::Vector3d field_, fall_acceleration_;  ///< of gravity: that on the shape; of free fall
   /// The root's origin lies here in its coordinates: at the first joint of a fixed robot, so that
   /// no digits are lost where it stands far away.
   Eigen::Vector3d root_origin_ = Eigen::Vector3d::Zero();
   double total_mass_ = 0.0, net_mass_ = 0.0;
-  Eigen::Vector3d net_mass_centre_ = Eigen::Vector3d::Zero();  ///< mass times centre, kg m
+  Eigen::Vector3d net_mc_ = Eigen::Vector3d::Zero();  ///< mass times centre, kg m
   std::vector<Joint> joints_;
   bool has_mimics_ = false;                       ///< whether joints mimic others
   std::vector<double> angles_, sines_, cosines_;  ///< of all bodies; angles are any positions
@@ -348,7 +349,7 @@ class Tree {
   std::vector<Motion> motions_;
   std::vector<Scratch> scratch_;
   std::vector<Column> columns_;
-  std::vector<double> descendants_;
+  std::vector<double> descendants_;              ///< see descendant_mask()
   std::vector<double> body_rates_;               ///< rates of the joints of all bodies
   std::vector<double> products_;                 ///< of all bodies, intermediate
   SpatialInertia root_inertia_, total_inertia_;  ///< of the root, of the whole robot
@@ -364,10 +365,10 @@ class Tree {
   Eigen::Matrix<double, 6, Eigen::Dynamic, Eigen::RowMajor> jacobian_, jacobian_rate_;
   /// L of the shape inertia and the inverse of D, as in linear_algebra.hpp.
   std::vector<double> factor_, inverse_diagonal_;
-  Eigen::VectorXd right_side_;  ///< padded, as those are
-  Screw base_, momentum_;       ///< twist of the base, momentum of the robot
+  Eigen::VectorXd right_side_;   ///< padded, as those are
+  Screw base_twist_, momentum_;  ///< twist of the base, momentum of the robot
   double kinetic_energy_ = 0.0;
-  Eigen::VectorXd rates_;
+  Eigen::VectorXd joint_rates_;  ///< (n,)
   Frame end_effector_;
 };
 

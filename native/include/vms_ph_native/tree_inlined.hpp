@@ -51,14 +51,14 @@ VMS_PH_INLINED inline Screw Tree::planar_part(const Screw& wrench) const noexcep
 
 /// A wrench with its moment about the centre of mass, where the inertia of the base does not couple
 /// translation and rotation.
-VMS_PH_INLINED inline Screw Tree::moment_about_centre(const Screw& wrench) const noexcept {
+VMS_PH_INLINED inline Screw Tree::about_centre(const Screw& wrench) const noexcept {
   Screw p = planar_part(wrench);
   p.angular -= centre_of_mass_.cross(p.linear);
   return p;
 }
 
 /// The twist of the locked robot with a momentum about its centre of mass.
-VMS_PH_INLINED inline Screw Tree::mobility(const Screw& p) const noexcept {
+VMS_PH_INLINED inline Screw Tree::apply_mobility(const Screw& p) const noexcept {
   if (!fluid_groups_.empty()) return map_screw(added_mass_.mobility, p);
   const Eigen::Vector3d angular = inverse_inertia_ * p.angular;
   return {p.linear / total_inertia_.mass + centre_of_mass_.cross(angular), angular};
@@ -113,13 +113,13 @@ VMS_PH_INLINED inline void Tree::add_from_parents(const Screw& root_value, Rows&
 }
 
 template <class Rows>
-VMS_PH_INLINED inline void Tree::propagate_velocities(const Screw& base, const double* v,
+VMS_PH_INLINED inline void Tree::propagate_velocities(const Screw& root_twist, const double* v,
                                                       Rows&& rows) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) body_rates_[i] = v[b_ + joints_[i].leader];
-  for (std::size_t g = 0; g < groups(); ++g) {
+  for (std::size_t g = 0; g < group_count(); ++g) {
     (LaneScrew(link_groups_[g].screw) * load(&body_rates_[g * kLaneCount])).store_in(rows(g));
   }
-  add_from_parents(base, rows);
+  add_from_parents(root_twist, rows);
 }
 
 }  // namespace vms_ph

@@ -52,23 +52,23 @@ class WheeledTerms {
   struct WheelContact {
     pinocchio::FrameIndex frame;
     Eigen::Index axle_velocity_index;
-    double axle_norm, radius;
+    double turn_ratio, radius;  ///< rate of the wheel over that of the joint; m
   };
 
   WheelContact make_contact(const Wheel& wheel);
   void choose_partition();
   Eigen::MatrixXd constraints_at(const Eigen::VectorXd& q);
-  void compute_constraints(bool has_rates) noexcept;
+  void compute_constraints(bool with_rates) noexcept;
   void select_dependent() noexcept;
-  bool solve_dependent(const MatrixV& rows, MatrixV& solution) noexcept;
+  bool solve_dependent(const MatrixV& residual, MatrixV& solution) noexcept;
 
   const Model& model_;
   Evaluation d_;
   std::vector<WheelContact> contacts_;
   std::vector<Eigen::Index> independent_rows_, dependent_dofs_, independent_dofs_, pivots_;
   int m_ = 0;
-  MatrixV constraints_, constraint_rates_, dependent_block_, workspace_;
-  VectorV velocity_;
+  MatrixV constraints_, constraint_rates_, dependent_block_, product_;  ///< last: intermediate
+  VectorV velocity_;                                                    ///< S nu, (nv,)
   std::string reason_;
 };
 

@@ -156,9 +156,9 @@ void DiscreteGradient::centroidal_motion(const SolverState& x, VectorXd& q, Vect
   end_tree_.set_configuration(q);
   if (robot_.can_fall()) {
     const Matrix3d rotation = robot_.rotation(q);
-    robot_.set_position(-(rotation * end_tree_.centre_of_mass()), q);
+    robot_.set_base_position(-(rotation * end_tree_.centre_of_mass()), q);
   }
-  end_tree_.solve({Vector3d::Zero(), to_base(q, x.angular_momentum)}, x.pi, v);
+  end_tree_.solve_velocity({Vector3d::Zero(), to_base(q, x.angular_momentum)}, x.pi, v);
 }
 
 void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
@@ -171,16 +171,16 @@ void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) no
 void DiscreteGradient::set_guess(const SolverState& x, double t, double dt,
                                  bool ignore_past_steps) noexcept {
   const int nv = robot_.tree.nv();
-  FixedPointSolver& solver = ports_->acts ? forced_solver_ : free_solver_;
+  FixedPointSolver& solver = ports_->has_efforts ? forced_solver_ : free_solver_;
   if (!ignore_past_steps && x.past_steps.count == PastSteps::kMaxSteps) {
     x.past_steps.extrapolate(t + 0.5 * dt, solver.unknown.head(nv + 1));
   } else {
     centroidal_motion(x, q_mid_, v_mid_);
-    end_tree_.accelerate(v_mid_, zero_effort_, velocity_);
+    end_tree_.solve_acceleration(v_mid_, zero_effort_, velocity_);
     solver.unknown.head(nv) = v_mid_ + (0.5 * dt) * velocity_;
     solver.unknown[nv] = 0.0;
   }
-  if (ports_->acts && robot_.can_fall())
+  if (ports_->has_efforts && robot_.can_fall())
     solver.unknown.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt);
 }
 
@@ -194,7 +194,7 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   dt_ = dt;
   start_momentum_ = to_base(x.q, x.angular_momentum);
   StepResult result;
-  FixedPointSolver& solver = ports.acts ? forced_solver_ : free_solver_;
+  FixedPointSolver& solver = ports.has_efforts ? forced_solver_ : free_solver_;
   const FixedPointSolver::Sweep sweep_of_step = [this](const VectorXd& unknown, VectorXd& image) {
     return sweep(unknown, image);
   };
@@ -206,7 +206,7 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
     if (!solver.solve(sweep_of_step, result)) return result;
   }
   remove_rounding_error(result);
-  if (ports.acts) robot_.add_port_energies(ports, v_mid_, dt, result);
+  if (ports.has_efforts) robot_.add_port_energies(ports, v_mid_, dt, result);
   end_state.past_steps = x.past_steps;
   end_state.past_steps.append(t + 0.5 * dt, solver.unknown.head(nv + 1));
   return result;
@@ -217,7 +217,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   SolverState& end_state = *end_state_;
   Tree& mid_tree = robot_.tree;
   const int b = robot_.tree.b(), n = robot_.tree.n(), nv = b + n;
-  const auto y = unknown.head(nv);
+  const auto y = unknown.head(nv);  // velocity in the middle of the step
   increment_ = dt_ * y;
   v_mid_ = y;
   const Vector3d phi = mid_tree.base_twist(increment_).angular;
@@ -243,7 +243,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   end_state.energy = x.energy;
   end_state.fall = x.fall;
   end_state.t = t_ + dt_;
-  if (ports_->acts) {
+  if (ports_->has_efforts) {
     const Matrix3d rotation = robot_.rotation(q_mid_);
     Vector3d centre_velocity = Vector3d::Zero();
     if (robot_.can_fall()) {
@@ -282,7 +282,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   const Vector3d end_momentum = to_base(end_state.q, end_state.angular_momentum);
   const Screw mean_momentum{Vector3d::Zero(), 0.5 * (start_momentum_ + end_momentum)};
   pi_mean_ = 0.5 * (x.pi + end_state.pi);
-  mid_tree.solve(mean_momentum, pi_mean_, velocity_);
+  mid_tree.solve_velocity(mean_momentum, pi_mean_, velocity_);
   image.head(nv) = velocity_;
   const double new_multiplier = multiplier(image, end_momentum);
   image[nv] = new_multiplier;
@@ -290,7 +290,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
     // The newer multiplier is used at once: the sweeps contract twice as fast.
     correct_momenta(new_multiplier - unknown[nv]);
     pi_mean_ = 0.5 * (x.pi + end_state.pi);
-    mid_tree.solve(mean_momentum, pi_mean_, velocity_);
+    mid_tree.solve_velocity(mean_momentum, pi_mean_, velocity_);
     image.head(nv) = velocity_;
   }
   return true;
@@ -321,7 +321,7 @@ DiscreteGradient::Energy DiscreteGradient::evaluate_energy(const VectorXd& q,
                                                            const Vector3d& angular_momentum,
                                                            const VectorXd& pi) noexcept {
   end_tree_.set_configuration(q);
-  end_tree_.solve({Vector3d::Zero(), angular_momentum}, pi, velocity_);
+  end_tree_.solve_velocity({Vector3d::Zero(), angular_momentum}, pi, velocity_);
   const double kinetic_energy =
       0.5 * (angular_momentum.dot(end_tree_.base_twist(velocity_).angular) +
              pi.dot(velocity_.tail(robot_.tree.n())));
@@ -338,7 +338,7 @@ void DiscreteGradient::remove_rounding_error(StepResult& result) noexcept {
   if (std::abs(energy_gap) <= kEnergyRounding * end_energy.magnitude) return;
   // The kinetic energy of momentum - share * along is quadratic in the share; the small root.
   const double slope = weighted_step_.dot(velocity_.tail(n));
-  end_tree_.solve(Screw{}, weighted_step_, velocity_);
+  end_tree_.solve_velocity(Screw{}, weighted_step_, velocity_);
   const double curvature = weighted_step_.dot(velocity_.tail(n));
   if (std::abs(2.0 * curvature * energy_gap) <= kLinearLimit * slope * slope) {
     // `slope` has the sign of the step.

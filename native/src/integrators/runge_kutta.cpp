@@ -103,7 +103,7 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
   if (robot_.tree.has_potential()) tree.add_weight(1.0, gradient_.data());
   direction_.setZero();
   increment_.head(n) = gradient_;
-  tree.solve_shape(increment_.data());
+  tree.solve_shape_rates(increment_.data());
   direction_.tail(n) = dt * dt * increment_.head(n);
   // The kinetic energy of the shape: the total less that of the locked motion.
   tree.set_velocity(x.v);
@@ -175,7 +175,7 @@ StepResult ProjectedRungeKutta::step(const SolverState& x, const Ports& ports, d
   next_state.angular_momentum = x.angular_momentum;
   next_state.energy = x.energy;
   next_state.t = t + dt;
-  if (ports.acts) {
+  if (ports.has_efforts) {
     forced_step(x, ports, t, dt, next_state, result);
   } else {
     free_step(x, dt, next_state);
@@ -196,14 +196,14 @@ VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x,
   increment_ = duration * rate;
   robot_.model.integrate_joints(x.q, increment_, q_);
   robot_.tree.set_configuration(q_);
-  robot_.tree.accelerate(v, zero_effort_, a);
+  robot_.tree.solve_acceleration(v, zero_effort_, a);
 }
 
 VMS_PH_FMA void ProjectedRungeKutta::free_step(const SolverState& x, double dt,
                                                SolverState& next_state) noexcept {
   const double half_step = 0.5 * dt;
   robot_.tree.set_configuration(x.q);
-  robot_.tree.accelerate(x.v, zero_effort_, a_);
+  robot_.tree.solve_acceleration(x.v, zero_effort_, a_);
   v_ = x.v + half_step * a_;
   accelerate(x, half_step, x.v, v_, a2_);
   if (order_ == 2) {
@@ -254,7 +254,7 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
       for (int j = 0; j < centre_dim; ++j) inertial_velocity_[j] += v_centre[j];
     }
     if (weight > 0.0) robot_.add_port_energies(ports, inertial_velocity_, weight * dt, result);
-    tree.accelerate(v_, force_, a_);
+    tree.solve_acceleration(v_, force_, a_);
     rate_ = v_;
     if (centre_dim > 0) {
       tree.set_base(dexp_inverse(tree.base_twist(increment_), tree.base_twist(v_)), rate_);
@@ -263,7 +263,7 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
       impulse += weight * dt * force_in_inertial_axes;
       angular_impulse +=
           weight * dt *
-          (rotation * wrench.angular + robot_.position(q_).cross(force_in_inertial_axes));
+          (rotation * wrench.angular + robot_.base_position(q_).cross(force_in_inertial_axes));
       mass_displacement += (displacement_weight * dt * dt) * force_in_inertial_axes;
     }
     mean_rate_ += weight * rate_;
@@ -348,9 +348,9 @@ double WheeledRK4::energy() noexcept {
 }
 
 /// Compute the rates of the last stage, and add the port energies over a duration, s.
-void WheeledRK4::accelerate(const Ports& ports, double duration, StepResult& result) noexcept {
+void WheeledRK4::compute_rates(const Ports& ports, double duration, StepResult& result) noexcept {
   force_.setZero();
-  if (ports.acts) {
+  if (ports.has_efforts) {
     robot_.tree.set_configuration(stage_.q);
     robot_.port_force(ports, 0.0, velocity_, force_);  // held efforts only
     robot_.add_port_energies(ports, velocity_, duration, result);
@@ -385,7 +385,7 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
     result.failure = evaluate_at(x.q, fraction);
     if (result.failure != Failure::none) return result;
     if (fraction == 0.0) start_energy = energy();
-    accelerate(ports, weight * dt, result);
+    compute_rates(ports, weight * dt, result);
     mean_rate_ += weight * rate_;
     mean_nu_rate_ += weight * nu_rate_;
   }
@@ -414,7 +414,7 @@ void RKMK4::accelerate(const Ports& ports, double t, double duration, StepResult
   d_.set(q_, v_);
   VectorV force = d_.drag();
   result.dissipated_energy -= duration * force.dot(v_);
-  if (ports.acts) {
+  if (ports.has_efforts) {
     centroidal_.tree.set_configuration(q_);
     centroidal_.port_force(ports, t, v_, port_force_);
     centroidal_.add_port_energies(ports, v_, duration, result);

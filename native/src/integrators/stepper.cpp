@@ -59,14 +59,14 @@ void PastSteps::append(double t, const Eigen::Ref<const Eigen::VectorXd>& unknow
   unknowns[newest_index] = unknown;
 }
 
-void PastSteps::extrapolate(double t, Eigen::Ref<Eigen::VectorXd> out) const {
-  out.setZero();
+void PastSteps::extrapolate(double t, Eigen::Ref<Eigen::VectorXd> unknown) const {
+  unknown.setZero();
   for (std::size_t i = 0; i < kMaxSteps; ++i) {
     double weight = 1.0;
     for (std::size_t j = 0; j < kMaxSteps; ++j) {
       if (j != i) weight *= (t - times[j]) / (times[i] - times[j]);
     }
-    out += weight * unknowns[i];
+    unknown += weight * unknowns[i];
   }
 }
 
@@ -189,12 +189,12 @@ ClosedLoop::Energy ClosedLoop::energy(const SolverState& x, const Tree* tree) no
 void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
                      const Ports& external_ports, double t0, double dt, long first_step, long steps,
                      LoopResult& result) noexcept {
-  ports_.acts = true;
-  ports_.has_tool = external_ports.has_tool;
-  ports_.tool_wrench = external_ports.tool_wrench;
+  ports_.has_efforts = true;
+  ports_.has_wrench_end_effector = external_ports.has_wrench_end_effector;
+  ports_.wrench_end_effector = external_ports.wrench_end_effector;
   ports_.damping = external_ports.damping;
   ports_.dry_friction = external_ports.dry_friction;
-  ports_.slip = external_ports.slip;
+  ports_.slip_speed = external_ports.slip_speed;
   result.total = MultiStepResult();
   SolverState* current_state = &x;
   SolverState* next_state = &scratch;

@@ -135,13 +135,13 @@ Plant::Plant(const Model& model, const PlantOptions& options)
                      "' is not in water; a current does nothing to it: remove the hardware "
                      "parameter current, or give the robot a fluid and a floating base");
   }
-  ports_.acts = true;
+  ports_.has_efforts = true;
   ports_.torque = Eigen::VectorXd::Zero(n);
   ports_.wrench_base = Eigen::VectorXd::Zero(model_.b());
   if (options_.has_friction) {
     ports_.damping = model_.damping();
     ports_.dry_friction = model_.dry_friction();
-    ports_.slip = kSlip;
+    ports_.slip_speed = kSlip;
   }
   if (options_.has_stops) {
     stops_ = std::make_unique<JointStops>(model_, options_.wheels);
@@ -162,7 +162,7 @@ void Plant::reset() {
     base_.reset(rest_state.g().head(model_.b()));
   }
   next_state_ = saved_state_ = start_state_ = state_;
-  total_result_ = failure_ = {};
+  total_result_ = last_failure_ = {};
   steps_ = 0;
   stepper_->motion(state_, q_, v_);
   free_q_ = q_;
@@ -180,8 +180,8 @@ void Plant::update_ground_motion() noexcept {
 }
 
 void Plant::push(const Screw& wrench, bool is_active) noexcept {
-  ports_.tool_wrench = wrench;
-  ports_.has_tool = is_active;
+  ports_.wrench_end_effector = wrench;
+  ports_.has_wrench_end_effector = is_active;
 }
 
 bool Plant::advance(const Eigen::VectorXd& wrench_base, bool is_on_stand,
@@ -252,7 +252,7 @@ bool Plant::step_with_retry(double t, double dt, int halvings_left) noexcept {
     total_result_.add(result);
     return true;
   }
-  failure_ = result;
+  last_failure_ = result;
   if (halvings_left == 0) return false;
   return step_with_retry(t, 0.5 * dt, halvings_left - 1) &&
          step_with_retry(t + 0.5 * dt, 0.5 * dt, halvings_left - 1);

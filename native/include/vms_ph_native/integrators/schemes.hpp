@@ -44,8 +44,8 @@ class CentroidalRobot {
   /// From base axes to inertial axes.
   Eigen::Matrix3d rotation(const Eigen::VectorXd& q) const noexcept;
 
-  Eigen::Vector3d position(const Eigen::VectorXd& q) const noexcept;
-  void set_position(const Eigen::Vector3d& origin, Eigen::VectorXd& q) const noexcept;
+  Eigen::Vector3d base_position(const Eigen::VectorXd& q) const noexcept;
+  void set_base_position(const Eigen::Vector3d& origin, Eigen::VectorXd& q) const noexcept;
 
   /// Move the centre of mass of q to the origin and evaluate the tree there.
   void move_centre_to_origin(const Eigen::Matrix3d& rotation, Eigen::VectorXd& q) const noexcept;
@@ -64,7 +64,7 @@ class CentroidalRobot {
  private:
   double friction_effort(const Ports& ports, int joint, double rate) const noexcept;
 
-  Eigen::VectorXd tool_force_;  ///< (nv,) of the tool's wrench
+  Eigen::VectorXd end_effector_force_;  ///< (nv,) of that wrench
 };
 
 /// Finds the fixed point of a sweep; see vms_ph_dynamics/integrators/implicit.py.
@@ -109,6 +109,7 @@ class DiscreteGradient final : public Stepper {
   void set_guess(const SolverState& x, double t, double dt, bool ignore_past_steps) noexcept;
   Energy evaluate_energy(const Eigen::VectorXd& q, const Eigen::Vector3d& angular_momentum,
                          const Eigen::VectorXd& pi) noexcept;
+  /// The factor for correct_momenta() that closes the energy balance.
   double multiplier(const Eigen::VectorXd& image, const Eigen::Vector3d& end_momentum) noexcept;
   void correct_momenta(double lambda) noexcept;
   void remove_rounding_error(StepResult& result) noexcept;
@@ -119,14 +120,14 @@ class DiscreteGradient final : public Stepper {
   Tree end_tree_;  ///< evaluated at the end of the step; that of robot_ in the middle
   FixedPointSolver free_solver_, forced_solver_;
   Eigen::VectorXd joint_inertias_;  ///< (n,) of the joints in the discrete gradient
-  double root_mean_inertia_;
+  double root_mean_inertia_;        ///< root of their mean
   Eigen::VectorXd zero_effort_, increment_, q_mid_, v_mid_, force_, shape_force_, pi_mean_,
-      velocity_, weighted_step_;
+      velocity_, weighted_step_;  ///< the last: joint step times inertia
   // The present step:
   const SolverState* start_state_ = nullptr;
   const Ports* ports_ = nullptr;
   SolverState* end_state_ = nullptr;
-  double t_ = 0.0, dt_ = 0.0, step_norm_ = 0.0;
+  double t_ = 0.0, dt_ = 0.0, step_norm_ = 0.0;  ///< norm of the joint step in their inertia
   Eigen::Vector3d start_momentum_ = Eigen::Vector3d::Zero();  ///< angular, base axes
 };
 
@@ -189,7 +190,7 @@ class ProjectedRungeKutta final : public Stepper {
   CentroidalRobot robot_;
   Projection projection_;
   Eigen::VectorXd zero_effort_, q_, v_, a_, mean_rate_, mean_a_, rate_, increment_, force_,
-      inertial_velocity_, a2_, a3_, a4_;
+      inertial_velocity_, a2_, a3_, a4_;  ///< accelerations of stages
 };
 
 /// `v + [u, v]/2 + [u, [u, v]]/12` in the base part: rate of u so that exp(u) has body velocity v.
@@ -217,7 +218,7 @@ class WheeledRK4 final : public Stepper {
  private:
   Failure evaluate_at(const Eigen::VectorXd& start_q, double fraction) noexcept;
   double energy() noexcept;
-  void accelerate(const Ports& ports, double duration, StepResult& result) noexcept;
+  void compute_rates(const Ports& ports, double duration, StepResult& result) noexcept;
 
   const bool has_gravity_;
   const Model& model_;

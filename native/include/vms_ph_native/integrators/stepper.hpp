@@ -23,7 +23,7 @@ namespace vms_ph {
 /// Times are passed as t plus elapsed, to avoid cancellation.
 struct Fall {
   double start_time = 0.0;                                    ///< that instant, s
-  Eigen::Vector3d centre_of_mass = Eigen::Vector3d::Zero();   ///< of mass then, inertial frame, m
+  Eigen::Vector3d centre_of_mass = Eigen::Vector3d::Zero();   ///< then, inertial frame, m
   Eigen::Vector3d linear_momentum = Eigen::Vector3d::Zero();  ///< then, inertial axes, kg m/s
   double mass = 0.0;                                          ///< kg
   Eigen::Vector3d gravity = Eigen::Vector3d::Zero();          ///< m/s^2
@@ -51,7 +51,7 @@ struct PastSteps {
 
   void append(double t, const Eigen::Ref<const Eigen::VectorXd>& unknown);
   /// The polynomial through the points, at another time.
-  void extrapolate(double t, Eigen::Ref<Eigen::VectorXd> out) const;
+  void extrapolate(double t, Eigen::Ref<Eigen::VectorXd> unknown) const;
 };
 
 /// The state of a scheme between steps: the motion relative to the centre of mass, the motion of
@@ -84,14 +84,14 @@ struct Spin {
 
 /// Efforts held over a step; see vms_ph_dynamics.forms.Ports.
 struct Ports {
-  bool acts = false;                      ///< whether any effort besides gravity acts
+  bool has_efforts = false;               ///< whether any effort besides gravity acts
   Eigen::VectorXd torque;                 ///< (n,) N m or N; empty for none
   Eigen::VectorXd wrench_base;            ///< (b,) base axes, linear first
-  bool has_tool = false;                  ///< whether `tool_wrench` acts
-  Screw tool_wrench;                      ///< at the end effector in its axes
+  bool has_wrench_end_effector = false;   ///< whether `wrench_end_effector` acts
+  Screw wrench_end_effector;              ///< at the end effector in its axes
   Eigen::VectorXd damping, dry_friction;  ///< (n,) friction; empty for none
-  double slip = 1.0;  ///< rate of joints below which dry friction fades, rad/s or m/s
-  Spin spin;          ///< whose gyroscopic moment follows the motion
+  double slip_speed = 1.0;  ///< rate of joints below which dry friction fades, rad/s or m/s
+  Spin spin;                ///< whose gyroscopic moment follows the motion
 };
 
 enum class Failure : unsigned char {
@@ -121,7 +121,7 @@ struct StepResult {
 
 /// The result of many steps; fewer than requested when the next one fails.
 struct MultiStepResult {
-  long steps = 0;
+  long steps = 0;  ///< number of them
   StepResult sum;
 };
 
@@ -227,7 +227,7 @@ class ClosedLoop {
 
  private:
   struct Energy {
-    double total, magnitude;  // with the magnitude of the potential energy
+    double total, magnitude;  // magnitude: kinetic plus that of the potential energy
   };
   Energy energy(const SolverState& x, const Tree* tree) noexcept;
 
@@ -237,8 +237,8 @@ class ClosedLoop {
   Dynamics dynamics_;                 ///< otherwise
   const bool has_gravity_;
   const double rounding_energy_;
-  Ports ports_;
-  RobotState state_;
+  Ports ports_;       ///< external ones and the command
+  RobotState state_;  ///< at the end of the step
 };
 
 }  // namespace vms_ph

@@ -61,7 +61,7 @@ class JointStops {
   bool has_limits_ = false;
   Eigen::VectorXd lower_, upper_, positions_, displacement_, impulse_, rates_, lower_rates_,
       upper_rates_, torque_;
-  Eigen::MatrixXd mobility_;
+  Eigen::MatrixXd mobility_;  ///< inverse of the mass matrix, (nv,nv)
 };
 
 /// Options of the integration.
@@ -98,7 +98,7 @@ class Plant {
   /// Integrate steps; false, with the state unchanged, when a step fails. Does not allocate.
   ///
   /// @param wrench_base  (b,) in the base frame, linear first, N and N m.
-  /// @param on_stand     whether it is that of a stand, and not of the actuators of the base.
+  /// @param is_on_stand  whether it is that of a stand, and not of the actuators of the base.
   /// @param torque       (n,) N m or N.
   bool advance(const Eigen::VectorXd& wrench_base, bool is_on_stand, const Eigen::VectorXd& torque,
                int steps) noexcept;
@@ -117,7 +117,7 @@ class Plant {
   /// What the actuators of the base took from their supply and lost since the reset, and store.
   const ActuatedBase& actuators() const { return base_; }
   /// A sentence about the last failure.
-  std::string reason() const { return failure_.reason(); }
+  std::string reason() const { return last_failure_.reason(); }
 
  private:
   void update_ground_motion() noexcept;
@@ -130,9 +130,9 @@ class Plant {
   ActuatedBase base_;
   std::unique_ptr<JointStops> stops_;
   Ports ports_;
-  SolverState state_, next_state_, saved_state_, start_state_;
-  StepResult total_result_, failure_;
-  std::int64_t steps_ = 0;
+  SolverState state_, next_state_, saved_state_, start_state_;  // saved: before advance()
+  StepResult total_result_, last_failure_;
+  std::int64_t steps_ = 0;               // since the reset
   Eigen::VectorXd q_, v_;                // as the integrator has them
   Eigen::VectorXd ground_q_, ground_v_;  // over ground
   Eigen::VectorXd twist_, start_twist_, free_q_, free_v_;
