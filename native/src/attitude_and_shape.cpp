@@ -37,8 +37,8 @@ struct AttitudeGains : OutputGains {
             {"frequency_attitude", "natural frequency of the attitude, rad/s",
              &G::frequency_attitude, 0.0, 50.0},
             {"frequency_shape", gain_text::frequency_shape, &G::frequency_shape, 0.0, 100.0},
-            {"damping_ratio", "damping ratio of all motions; 1 is critical damping",
-             &G::damping_ratio, 0.0, 10.0},
+            {"damping_ratio", "damping ratio of all motions; 1: critical", &G::damping_ratio, 0.0,
+             10.0},
             {"base_speed", gain_text::base_speed, &G::max_base_speed, 1e-3, 20.0},
             {"base_turn", gain_text::base_turn, &G::max_base_turn_rate, 1e-3, 20.0},
             {"joint_speed", gain_text::joint_speed, &G::max_joint_speed, 1e-3, 20.0},
@@ -448,10 +448,9 @@ struct UnderactuatedFlightGains : AttitudeGains {
     static const GainTable<G> gains{
         AttitudeGains::table(),
         {
-            {"frequency_position", "natural frequency of the motion of the centre of mass, rad/s",
-             &G::frequency_position, 0.0, 10.0},
-            {"largest_tilt", "largest angle of the wanted thrust from the vertical, rad",
-             &G::max_tilt, 0.0, 1.2},
+            {"frequency_position", "natural frequency of position, rad/s", &G::frequency_position,
+             0.0, 10.0},
+            {"largest_tilt", "largest tilt of the wanted thrust, rad", &G::max_tilt, 0.0, 1.2},
         }};
     return gains;
   }

@@ -20,8 +20,7 @@ const GainTable<LimitGains>& LimitGains::table() {
       {"torque_rate", gain_text::torque_rate, &G::max_torque_rate, 0.0, 1e6, Ramp::ratio},
       {"power", "largest power into the joints, W; 0: no limit", &G::max_power, 0.0, 1e6,
        Ramp::ratio},
-      {"delay", "largest delay from measurement to effort at which damping is stable, samples",
-       &G::delay, 0.0, 3.0},
+      {"delay", "largest delay at which damping is stable, samples", &G::delay, 0.0, 3.0},
   };
   return gains;
 }

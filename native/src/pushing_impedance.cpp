@@ -35,14 +35,11 @@ const GainTable<PushGains>& PushGains::table() {
       ImpedanceGains::table(),
       {
           {"push_force", "largest force of a push, N", &G::push_force, 0.0, 1e4},
-          {"push_speed", "speed that a push without contact approaches, m/s", &G::push_speed, 1e-3,
-           2.0},
+          {"push_speed", "speed of a push without contact, m/s", &G::push_speed, 1e-3, 2.0},
           {"push_energy", "energy that pushes may give, J", &G::push_energy, 0.0, 1e6, Ramp::none},
-          {"push_routing", "share of the energy taken out by other damping that pushes may give",
-           &G::push_routing},
+          {"push_routing", "share of other damping that pushes may give", &G::push_routing},
           {"push_rate", "rate at which the force of a push changes, N/s", &G::push_rate, 0.1, 1e5},
-          {"push_feedback", "share of the error of the observed force that is corrected",
-           &G::push_feedback},
+          {"push_feedback", "corrected share of the observed force error", &G::push_feedback},
       }};
   return gains;
 }

@@ -171,7 +171,7 @@ def test_an_unknown_driver_ends_a_node_before_it_waits_for_a_description(
 ) -> None:
     rclpy.init(args=["--ros-args", "-p", "driver:=franka_fr4"], domain_id=81)
     try:
-        with pytest.raises(OptionError, match="franka_fr4.*franka_fr3"):
+        with pytest.raises(OptionError, match=r"franka_fr4.*franka_fr3"):
             make()
     finally:
         rclpy.shutdown()

@@ -20,13 +20,9 @@ class EnergyGuardSettings:
     reflex.
     """
 
-    tank_capacity: float = gain(
-        5.0, "capacity of the energy tank, J; energy beyond it is discarded", 0.0, 1e6
-    )
+    tank_capacity: float = gain(5.0, "capacity of the energy tank, J; more is discarded", 0.0, 1e6)
     tank_initial: float = gain(5.0, "level of the tank at engagement, J", 0.0, 1e6)
-    refill_power: float = gain(
-        0.0, "power that flows into the tank, for work against friction, W", 0.0, 1e6
-    )
+    refill_power: float = gain(0.0, "power into the tank, for work against friction, W", 0.0, 1e6)
     power: float = gain(0.0, "largest power through the guarded ports, W; 0: no limit", 0.0, 1e6)
     kinetic_energy: float = gain(
         0.0,
@@ -37,12 +33,8 @@ class EnergyGuardSettings:
     speed: float = gain(0.0, "largest speed of the end effector, m/s; 0: no limit", 0.0, 1e3)
     joint_speed: float = gain(0.0, "largest rate of a joint, rad/s or m/s; 0: no limit", 0.0, 1e3)
     torque: float = gain(1.0, "largest torque of a joint, as a share of its limit", 0.0, 1.0)
-    torque_rate: float = gain(
-        0.0, "largest rate of change of a torque, N m/s; 0: no limit", 0.0, 1e6
-    )
-    engagement_time: float = gain(
-        0.2, "time over which a jump of the effort at engagement fades out, s", 0.0, 10.0
-    )
+    torque_rate: float = gain(0.0, "largest rate of a torque, N m/s; 0: no limit", 0.0, 1e6)
+    engagement_time: float = gain(0.2, "time in which a jump at engagement fades, s", 0.0, 10.0)
     freeze: bool = switch(False, "grant nothing out of the tank: only efforts that brake act")
 
     def __post_init__(self) -> None:

@@ -68,9 +68,7 @@ class AttitudeAndShape(VehicleController):
         """Gains of the law."""
 
         frequency_attitude: float = gain(7.0, "natural frequency of the attitude, rad/s", 0.0, 50.0)
-        frequency_shape: float = gain(
-            10.0, "natural frequency of the joint motion, rad/s", 0.0, 100.0
-        )
+        frequency_shape: float = gain(10.0, "natural frequency of the joints, rad/s", 0.0, 100.0)
         base_speed: float = gain(0.5, "largest linear speed of the base reference, m/s", 1e-3, 20.0)
 
     gains: Gains
@@ -180,9 +178,7 @@ class AttitudeControl(AttitudeAndShape):
         """Gains of the law."""
 
         frequency_attitude: float = gain(0.3, "natural frequency of the attitude, rad/s", 0.0, 50.0)
-        frequency_shape: float = gain(
-            4.0, "natural frequency of the joint motion, rad/s", 0.0, 100.0
-        )
+        frequency_shape: float = gain(4.0, "natural frequency of the joints, rad/s", 0.0, 100.0)
 
     gains: Gains
 

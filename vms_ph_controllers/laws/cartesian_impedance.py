@@ -106,9 +106,7 @@ class CartesianImpedance(StagedController):
     class Gains(ToolGains):
         """Gains of the law."""
 
-        hold_attitude: bool = switch(
-            False, "hold the attitude of the base also where its place is not held"
-        )
+        hold_attitude: bool = switch(False, "hold the attitude of the base even if not its place")
         relative_to_base: bool = switch(False, "hold the end effector in the frame of the base")
         stiffness_share_x: float = gain(1.0, "share of the stiffness along x", 0.0, 1.0)
         stiffness_share_y: float = gain(1.0, "share of the stiffness along y", 0.0, 1.0)
@@ -122,21 +120,15 @@ class CartesianImpedance(StagedController):
         damping_share_rx: float = gain(1.0, "share of the damping about x", 0.0, 1.0)
         damping_share_ry: float = gain(1.0, "share of the damping about y", 0.0, 1.0)
         damping_share_rz: float = gain(1.0, "share of the damping about z", 0.0, 1.0)
-        tool_axes: bool = switch(
-            False, "the axes of the shares are those of the reference, not of the frame it is in"
-        )
+        tool_axes: bool = switch(False, "the axes of the shares are those of the reference")
         force_limit: float = limit(0.0, "largest force of the spring, N; 0: no limit", 1e4)
         moment_limit: float = limit(0.0, "largest moment of the spring, N m; 0: no limit", 1e3)
         null_stiffness: float = gain(
-            0.0, "stiffness of the posture in the null space, N m/rad", 0.0, 500.0
+            0.0, "null-space stiffness of the posture, N m/rad", 0.0, 500.0
         )
-        null_energy: float = gain(
-            1.0, "energy that the posture may give beyond its own, J", 0.0, 1e2
-        )
+        null_energy: float = gain(1.0, "energy the posture may give beyond its own, J", 0.0, 1e2)
         posture_speed: float = gain(0.5, "largest speed of the posture, rad/s", 1e-3, 20.0)
-        friction_compensation: float = gain(
-            0.0, "share of the friction of the description that is compensated", 0.0, 0.95
-        )
+        friction_compensation: float = gain(0.0, "compensated share of the friction", 0.0, 0.95)
         inertia_share: float = gain(1.0, "share of its inertia felt with a force sensor", 0.55, 1.0)
 
     gains: Gains

@@ -50,20 +50,14 @@ class DifferentialDrive(WheeledController):
 
         rate: float = gain(25.0, "rate r at which errors of the velocities decay, 1/s", 0.0, 1e3)
         rate_base: float = gain(2.0, "rate k at which the base follows its reference, 1/s", 0.0, 50)
-        rate_joints: float = gain(
-            5.0, "rate k_q at which the joints follow their reference, 1/s", 0.0, 50
-        )
-        lateral: float = gain(
-            8.0, "turn against an error to the side, of a base that drives, 1/m^2", 0.0, 1e3
-        )
+        rate_joints: float = gain(5.0, "rate k_q of the joints to their reference, 1/s", 0.0, 50)
+        lateral: float = gain(8.0, "turn against a lateral error while driving, 1/m^2", 0.0, 1e3)
         friction: float = gain(1.0, "share of the joints' friction that is compensated", 0.0, 1.0)
         speed: float = gain(0.4, "largest speed of the reference of the base, m/s", 1e-3, 20.0)
         turn: float = gain(0.6, "largest rate of its heading, rad/s", 1e-3, 20.0)
         acceleration: float = gain(0.5, "largest rate of its speed, m/s^2", 1e-3, 50.0)
         turn_acceleration: float = gain(1.0, "largest rate of its turn, rad/s^2", 1e-3, 50.0)
-        joint_speed: float = gain(
-            0.3, "largest rate of the joints' reference, rad/s or m/s", 1e-3, 20.0
-        )
+        joint_speed: float = gain(0.3, "largest joint reference rate, rad/s or m/s", 1e-3, 20.0)
 
     gains: Gains
 

@@ -42,19 +42,11 @@ class MobileManipulation(CartesianImpedance):
         stiffness: float = gain(800.0, "stiffness of the end-effector position, N/m", 0.0, 5000.0)
         stiffness_rotation: float = gain(40.0, "stiffness of its attitude, N m/rad", 0.0, 500.0)
         damping: float = gain(120.0, "damping of its velocity, N s/m", 0.0, 1000.0)
-        damping_rotation: float = gain(
-            6.0, "damping of its angular velocity, N m s/rad", 0.0, 100.0
-        )
-        frequency_base: float = gain(
-            1.5, "natural frequency of the base about its reference, rad/s", 0.0, 50.0
-        )
+        damping_rotation: float = gain(6.0, "damping of its rotation, N m s/rad", 0.0, 100.0)
+        frequency_base: float = gain(1.5, "natural frequency of the base, rad/s", 0.0, 50.0)
         base_speed: float = gain(0.2, "largest linear speed of the base reference, m/s", 1e-3, 20.0)
-        base_turn: float = gain(
-            0.3, "largest angular speed of the base reference, rad/s", 1e-3, 20.0
-        )
-        base_share: float = gain(
-            0.0, "share of the end effector's reference motion that the base takes over", 0.0, 1.0
-        )
+        base_turn: float = gain(0.3, "largest turn rate of the base reference, rad/s", 1e-3, 20.0)
+        base_share: float = gain(0.0, "share of the reference motion that the base takes", 0.0, 1.0)
 
     gains: Gains
     LEADS_BASE_AND_TOOL = True

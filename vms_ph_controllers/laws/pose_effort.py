@@ -55,13 +55,9 @@ class ToolGains(OutputGains):
     stiffness: float = gain(200.0, "stiffness of the end-effector position, N/m", 0.0, 5000.0)
     stiffness_rotation: float = gain(10.0, "stiffness of its attitude, N m/rad", 0.0, 500.0)
     damping: float = gain(40.0, "damping of its velocity, N s/m", 0.0, 1000.0)
-    damping_rotation: float = gain(2.0, "damping of its angular velocity, N m s/rad", 0.0, 100.0)
-    damping_null: float = gain(
-        2.0, "rate at which the null-space motion is damped, 1/s", 0.0, 100.0
-    )
-    frequency_base: float = gain(
-        3.0, "natural frequency of the base where it is held, rad/s", 0.0, 50.0
-    )
+    damping_rotation: float = gain(2.0, "damping of its rotation, N m s/rad", 0.0, 100.0)
+    damping_null: float = gain(2.0, "damping rate of the null-space motion, 1/s", 0.0, 100.0)
+    frequency_base: float = gain(3.0, "natural frequency of a base that is held, rad/s", 0.0, 50.0)
     hold_base: bool = switch(True, "hold the base where it was at the reset")
     speed: float = gain(0.2, "largest linear speed of the reference, m/s", 1e-3, 20.0)
     turn: float = gain(0.5, "largest angular speed of the reference, rad/s", 1e-3, 20.0)

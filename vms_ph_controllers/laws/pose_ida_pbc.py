@@ -107,9 +107,7 @@ class PoseIDAPBC(StagedController):
             0.0,
             50.0,
         )
-        cancel_coupling: bool = switch(
-            False, "replace the gyroscopic coupling of task and null space by zero"
-        )
+        cancel_coupling: bool = switch(False, "cancel the coupling of task and null space")
 
     gains: Gains
 

@@ -62,17 +62,11 @@ class PushingImpedance(CartesianImpedance):
         """Gains of the law."""
 
         push_force: float = gain(50.0, "largest force of a push, N", 0.0, 1e4)
-        push_speed: float = gain(
-            0.05, "speed that a push without contact approaches, m/s", 1e-3, 2.0
-        )
+        push_speed: float = gain(0.05, "speed of a push without contact, m/s", 1e-3, 2.0)
         push_energy: float = gain(2.0, "energy that pushes may give, J", 0.0, 1e6, "none")
-        push_routing: float = gain(
-            0.5, "share of the energy taken out by other damping that pushes may give", 0.0, 1.0
-        )
+        push_routing: float = gain(0.5, "share of other damping that pushes may give", 0.0, 1.0)
         push_rate: float = gain(100.0, "rate at which the force of a push changes, N/s", 0.1, 1e5)
-        push_feedback: float = gain(
-            1.0, "share of the error of the observed force that is corrected", 0.0, 1.0
-        )
+        push_feedback: float = gain(1.0, "corrected share of the observed force error", 0.0, 1.0)
 
     gains: Gains
 

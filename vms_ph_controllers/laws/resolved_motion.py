@@ -44,15 +44,9 @@ class ResolvedMotion(StagedController):
         """Gains of the law."""
 
         bandwidth: float = gain(1.0, "rate at which tool errors decay, 1/s", 0.0, 20.0)
-        bandwidth_attitude: float = gain(
-            2.0, "rate at which attitude errors of the base decay, 1/s", 0.0, 20.0
-        )
-        bandwidth_rates: float = gain(
-            20.0, "rate at which errors of the joint rates decay, 1/s", 0.0, 200.0
-        )
-        least_singular_value: float = gain(
-            0.02, "singular value below which the inverse of a Jacobian is damped", 1e-6, 1.0
-        )
+        bandwidth_attitude: float = gain(2.0, "decay rate of attitude errors, 1/s", 0.0, 20.0)
+        bandwidth_rates: float = gain(20.0, "decay rate of joint rate errors, 1/s", 0.0, 200.0)
+        least_singular_value: float = gain(0.02, "least singular value without damping", 1e-6, 1.0)
         hold_attitude: bool = switch(True, "hold the attitude of the base by the joints")
         joint_speed: float = gain(0.5, "largest joint rate, rad/s or m/s", 1e-3, 20.0)
         speed: float = gain(0.1, "largest linear speed of the reference, m/s", 1e-3, 20.0)

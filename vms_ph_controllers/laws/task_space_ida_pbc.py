@@ -67,27 +67,13 @@ class TaskSpaceIDAPBC(TwinnedController):
         stiffness: float = gain(30.0, "W = stiffness * I, N m/rad", 0.0, 1000.0)
         damping_task: float = gain(9.0, "D_t = damping_task * I, N s/m", 0.0, 500.0)
         damping_null: float = gain(6.0, "D_nu = damping_null * I, N m s/rad", 0.0, 500.0)
-        reference_speed: float = gain(
-            0.2, "largest speed at which the reference is approached, m/s", 0.001, 2.0
-        )
-        task_stiffness: float = gain(
-            0.0, "K_t = task_stiffness * I, N/m, in place of stiffness; 0: not used", 0.0, 5000.0
-        )
-        null_stiffness: float = gain(
-            10.0, "K_nu = null_stiffness * I, N m/rad; goes with task_stiffness", 0.0, 1000.0
-        )
-        limit_stiffness: float = gain(
-            100.0, "stiffness of the springs at the joint limits, N m/rad; 0: none", 0.0, 5000.0
-        )
-        limit_margin: float = gain(
-            0.05, "distance from a joint limit at which its spring begins, rad or m", 0.0, 0.5
-        )
-        cancel_coupling: bool = switch(
-            False, "replace the gyroscopic coupling of task and null space by zero"
-        )
-        tank_capacity: float = gain(
-            0.0, "capacity of the energy tank, J; 0: no tank", 0.0, 100.0, "none"
-        )
+        reference_speed: float = gain(0.2, "largest speed towards the reference, m/s", 0.001, 2.0)
+        task_stiffness: float = gain(0.0, "K_t, N/m, replaces stiffness; 0: not used", 0.0, 5000.0)
+        null_stiffness: float = gain(10.0, "K_nu, N m/rad; goes with task_stiffness", 0.0, 1000.0)
+        limit_stiffness: float = gain(100.0, "joint-limit stiffness, N m/rad; 0: none", 0.0, 5000.0)
+        limit_margin: float = gain(0.05, "range of the joint-limit springs, rad or m", 0.0, 0.5)
+        cancel_coupling: bool = switch(False, "cancel the coupling of task and null space")
+        tank_capacity: float = gain(0.0, "tank capacity, J; 0: no tank", 0.0, 100.0, "none")
         tank_initial: float = gain(0.5, "level of the tank after a reset, J", 0.0, 100.0, "none")
 
     gains: Gains

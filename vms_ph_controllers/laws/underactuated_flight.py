@@ -129,12 +129,8 @@ class UnderactuatedFlight(AttitudeAndShape):
     class Gains(AttitudeAndShape.Gains):
         """Gains of the law."""
 
-        frequency_position: float = gain(
-            1.2, "natural frequency of the motion of the centre of mass, rad/s", 0.0, 10.0
-        )
-        largest_tilt: float = gain(
-            0.6, "largest angle of the wanted thrust from the vertical, rad", 0.0, 1.2
-        )
+        frequency_position: float = gain(1.2, "natural frequency of position, rad/s", 0.0, 10.0)
+        largest_tilt: float = gain(0.6, "largest tilt of the wanted thrust, rad", 0.0, 1.2)
 
     gains: Gains
 

@@ -26,22 +26,12 @@ class VehicleController(StagedController):
     class Gains(OutputGains):
         """Gains of the law."""
 
-        frequency_shape: float = gain(
-            4.0, "natural frequency of the joint motion, rad/s", 0.0, 100.0
-        )
-        damping_ratio: float = gain(
-            0.9, "damping ratio of all motions; 1 is critical damping", 0.0, 10.0
-        )
+        frequency_shape: float = gain(4.0, "natural frequency of the joints, rad/s", 0.0, 100.0)
+        damping_ratio: float = gain(0.9, "damping ratio of all motions; 1: critical", 0.0, 10.0)
         base_speed: float = gain(0.3, "largest linear speed of the base reference, m/s", 1e-3, 20.0)
-        base_turn: float = gain(
-            0.5, "largest angular speed of the base reference, rad/s", 1e-3, 20.0
-        )
-        joint_speed: float = gain(
-            0.5, "largest speed of the joint reference, rad/s or m/s", 1e-3, 20.0
-        )
-        integral: float = gain(
-            0.0, "integral action: rate of the correction, as a share of the damping", 0.0, 1.0
-        )
+        base_turn: float = gain(0.5, "largest turn rate of the base reference, rad/s", 1e-3, 20.0)
+        joint_speed: float = gain(0.5, "largest joint reference rate, rad/s or m/s", 1e-3, 20.0)
+        integral: float = gain(0.0, "integral action: correction rate, share of damping", 0.0, 1.0)
 
     gains: Gains
     FOLLOWS_JOINTS = True

@@ -46,16 +46,10 @@ class WheeledImpedance(WheeledController):
         stiffness: float = gain(100.0, "stiffness of the end-effector position, N/m", 0.0, 5000.0)
         stiffness_rotation: float = gain(5.0, "stiffness of its attitude, N m/rad", 0.0, 500.0)
         damping: float = gain(40.0, "damping of its velocity, N s/m", 0.0, 1000.0)
-        damping_rotation: float = gain(
-            1.0, "damping of its angular velocity, N m s/rad", 0.0, 100.0
-        )
+        damping_rotation: float = gain(1.0, "damping of its rotation, N m s/rad", 0.0, 100.0)
         damping_null: float = gain(1.0, "rate at which motion beside it is damped, 1/s", 0.0, 100.0)
-        limit_margin: float = gain(
-            0.05, "distance from a joint limit at which its spring begins, rad or m", 0.0, 1.0
-        )
-        limit_frequency: float = gain(
-            10.0, "natural frequency of the springs at the joint limits, rad/s", 0.0, 100.0
-        )
+        limit_margin: float = gain(0.05, "range of the joint-limit springs, rad or m", 0.0, 1.0)
+        limit_frequency: float = gain(10.0, "joint-limit natural frequency, rad/s", 0.0, 100.0)
         speed: float = gain(0.2, "largest linear speed of the reference, m/s", 1e-3, 20.0)
         turn: float = gain(0.5, "largest angular speed of the reference, rad/s", 1e-3, 20.0)
 

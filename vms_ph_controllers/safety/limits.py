@@ -17,14 +17,9 @@ from ..controller import convert_to_floats, gain, limit
 class LimitGains:
     """The limits that a user sets, for all laws."""
 
-    torque_rate: float = limit(0.0, "largest rate of change of a torque, N m/s; 0: no limit", 1e6)
+    torque_rate: float = limit(0.0, "largest rate of a torque, N m/s; 0: no limit", 1e6)
     power: float = limit(0.0, "largest power into the joints, W; 0: no limit", 1e6)
-    delay: float = gain(
-        1.0,
-        "largest delay from measurement to effort at which damping is stable, samples",
-        0.0,
-        3.0,
-    )
+    delay: float = gain(1.0, "largest delay at which damping is stable, samples", 0.0, 3.0)
 
     def __post_init__(self) -> None:
         """Take whole numbers and numbers of other types as floating-point numbers."""

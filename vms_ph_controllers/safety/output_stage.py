@@ -21,13 +21,9 @@ from .sample_grant import strongest_brake
 class OutputGains(LimitGains):
     """The gains of the output stage."""
 
-    limit_margin: float = gain(
-        0.05, "distance from a joint limit at which its spring begins, rad or m", 0.0, 1.0
-    )
-    limit_frequency: float = gain(
-        10.0, "natural frequency of the springs at the joint limits, rad/s", 0.0, 100.0
-    )
-    tank_capacity: float = gain(0.0, "capacity of the energy tank, J; 0: no tank", 0.0, 1e6, "none")
+    limit_margin: float = gain(0.05, "range of the joint-limit springs, rad or m", 0.0, 1.0)
+    limit_frequency: float = gain(10.0, "joint-limit natural frequency, rad/s", 0.0, 100.0)
+    tank_capacity: float = gain(0.0, "tank capacity, J; 0: no tank", 0.0, 1e6, "none")
     tank_initial: float = gain(1.0, "level of the tank after a reset, J", 0.0, 1e6, "none")
 
 

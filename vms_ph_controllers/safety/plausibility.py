@@ -42,32 +42,16 @@ _FROZEN_TIME = 0.5
 class PlausibilityBounds:
     """Bounds of plausible states and references; those of joints derive from the robot's limits."""
 
-    position_margin: float = gain(
-        0.25, "distance beyond the position limits, as a share of their range", 0.0, 100.0
-    )
-    velocity_factor: float = gain(
-        5.0, "speed bound of a joint, as a multiple of its velocity limit", 1.0, 1e6
-    )
-    joint_speed: float = gain(
-        50.0, "largest speed bound of a joint, also of one without limit, rad/s or m/s", 1e-3, 1e6
-    )
+    position_margin: float = gain(0.25, "margin of the limits, as a share of a range", 0.0, 100.0)
+    velocity_factor: float = gain(5.0, "speed bound, as a multiple of the limit", 1.0, 1e6)
+    joint_speed: float = gain(50.0, "largest speed bound of any joint, rad/s or m/s", 1e-3, 1e6)
     base_speed: float = gain(30.0, "bound of the linear speed of a base, m/s", 1e-3, 1e6)
     base_turn: float = gain(20.0, "bound of the angular speed of a base, rad/s", 1e-3, 1e6)
-    step_tolerance: float = gain(
-        0.05, "step between samples beyond speed bound times time, rad or m", 0.0, 1e6
-    )
-    frozen_distance: float = gain(
-        0.2, "motion by the velocity while the position of a joint stays, rad or m", 1e-6, 1e6
-    )
-    recovery_samples: int = gain(
-        5, "plausible states in succession until the law acts again", 1, 1_000_000
-    )
-    restart_time: float = gain(
-        0.5, "time of consistent states after a jump until the law restarts there, s", 0.0, 1e3
-    )
-    reference_distance: float = gain(
-        100.0, "distance of a reference from the present pose, m", 1e-3, 1e6
-    )
+    step_tolerance: float = gain(0.05, "step beyond speed bound times time, rad or m", 0.0, 1e6)
+    frozen_distance: float = gain(0.2, "motion at a frozen position, rad or m", 1e-6, 1e6)
+    recovery_samples: int = gain(5, "plausible states until the law acts again", 1, 1_000_000)
+    restart_time: float = gain(0.5, "consistent time after a jump until a restart, s", 0.0, 1e3)
+    reference_distance: float = gain(100.0, "distance of a reference from the pose, m", 1e-3, 1e6)
 
     def __post_init__(self) -> None:
         for bound in fields(self):

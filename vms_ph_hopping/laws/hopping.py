@@ -60,12 +60,7 @@ class HoppingController(Controller):
         length: float = gain(0.1411, "desired r_cf, m", 0.001, 10.0)
         angle: float = gain(0.0, "desired leg or frame angle, rad", -pi, pi)
         energy: float = gain(2.8382, "desired energy, J", 0.0, 1e4)
-        delay: float = gain(
-            1.0,
-            "largest delay from measurement to effort at which damping is stable, samples",
-            0.0,
-            3.0,
-        )
+        delay: float = gain(1.0, "largest delay at which damping is stable, samples", 0.0, 3.0)
 
     gains: Gains
 

@@ -114,26 +114,22 @@ namespace vms_ph::gain_text {
 inline constexpr char stiffness[] = "stiffness of the end-effector position, N/m";
 inline constexpr char stiffness_rotation[] = "stiffness of its attitude, N m/rad";
 inline constexpr char damping[] = "damping of its velocity, N s/m";
-inline constexpr char damping_rotation[] = "damping of its angular velocity, N m s/rad";
-inline constexpr char limit_margin[] =
-    "distance from a joint limit at which its spring begins, rad or m";
-inline constexpr char limit_frequency[] =
-    "natural frequency of the springs at the joint limits, rad/s";
+inline constexpr char damping_rotation[] = "damping of its rotation, N m s/rad";
+inline constexpr char limit_margin[] = "range of the joint-limit springs, rad or m";
+inline constexpr char limit_frequency[] = "joint-limit natural frequency, rad/s";
 inline constexpr char speed[] = "largest linear speed of the reference, m/s";
 inline constexpr char turn[] = "largest angular speed of the reference, rad/s";
 inline constexpr char base_speed[] = "largest linear speed of the base reference, m/s";
-inline constexpr char base_turn[] = "largest angular speed of the base reference, rad/s";
-inline constexpr char frequency_shape[] = "natural frequency of the joint motion, rad/s";
-inline constexpr char joint_speed[] = "largest speed of the joint reference, rad/s or m/s";
-inline constexpr char integral[] =
-    "integral action: rate of the correction, as a share of the damping";
-inline constexpr char cancel_coupling[] =
-    "replace the gyroscopic coupling of task and null space by zero";
-inline constexpr char tank_capacity[] = "capacity of the energy tank, J; 0: no tank";
+inline constexpr char base_turn[] = "largest turn rate of the base reference, rad/s";
+inline constexpr char frequency_shape[] = "natural frequency of the joints, rad/s";
+inline constexpr char joint_speed[] = "largest joint reference rate, rad/s or m/s";
+inline constexpr char integral[] = "integral action: correction rate, share of damping";
+inline constexpr char cancel_coupling[] = "cancel the coupling of task and null space";
+inline constexpr char tank_capacity[] = "tank capacity, J; 0: no tank";
 inline constexpr char tank_initial[] = "level of the tank after a reset, J";
-inline constexpr char frequency_base[] = "natural frequency of the base where it is held, rad/s";
+inline constexpr char frequency_base[] = "natural frequency of a base that is held, rad/s";
 inline constexpr char hold_base[] = "hold the base where it was at the reset";
-inline constexpr char torque_rate[] = "largest rate of change of a torque, N m/s; 0: no limit";
+inline constexpr char torque_rate[] = "largest rate of a torque, N m/s; 0: no limit";
 
 }  // namespace vms_ph::gain_text
 // NOLINTEND(readability-identifier-naming)

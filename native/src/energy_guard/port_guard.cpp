@@ -47,11 +47,11 @@ const std::optional<Allocation>& checked_allocation(const Model& model,
 const GainTable<EnergyGuardSettings>& EnergyGuardSettings::table() {
   using S = EnergyGuardSettings;
   static const GainTable<S> settings{
-      {"tank_capacity", "capacity of the energy tank, J; energy beyond it is discarded",
-       &S::tank_capacity, 0.0, 1e6},
+      {"tank_capacity", "capacity of the energy tank, J; more is discarded", &S::tank_capacity, 0.0,
+       1e6},
       {"tank_initial", "level of the tank at engagement, J", &S::tank_initial, 0.0, 1e6},
-      {"refill_power", "power that flows into the tank, for work against friction, W",
-       &S::refill_power, 0.0, 1e6},
+      {"refill_power", "power into the tank, for work against friction, W", &S::refill_power, 0.0,
+       1e6},
       {"power", "largest power through the guarded ports, W; 0: no limit", &S::max_power, 0.0, 1e6},
       {"kinetic_energy",
        "largest kinetic energy of the effective mass of the end effector, J; 0: no limit",
@@ -61,8 +61,8 @@ const GainTable<EnergyGuardSettings>& EnergyGuardSettings::table() {
        0.0, 1e3},
       {"torque", "largest torque of a joint, as a share of its limit", &S::torque_share},
       {"torque_rate", gain_text::torque_rate, &S::max_torque_rate, 0.0, 1e6},
-      {"engagement_time", "time over which a jump of the effort at engagement fades out, s",
-       &S::engagement_time, 0.0, 10.0},
+      {"engagement_time", "time in which a jump at engagement fades, s", &S::engagement_time, 0.0,
+       10.0},
       {"freeze", "grant nothing out of the tank: only efforts that brake act", &S::freeze},
   };
   return settings;
