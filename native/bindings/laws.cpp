@@ -242,7 +242,7 @@ struct SampledAlgebra {
   explicit SampledAlgebra(const Model& model) : impedance(model), predictor(model), d(model) {}
 
   SampledImpedance impedance;
-  SamplePrediction predictor;
+  SamplePredictor predictor;
   Prediction prediction;
   Evaluation d;
   MatrixV mass, damping, stiffness;
@@ -270,12 +270,12 @@ py::tuple predict(SampledAlgebra& self, const Numbers& q, const Numbers& v,
                   const Numbers& force) {
   const py::ssize_t nv = self.d.model().nv();
   self.d.set(q.vector(self.d.model().nq(), "q"), v.vector(nv, "v"));
-  SamplePrediction& predictor = self.predictor;
+  SamplePredictor& predictor = self.predictor;
   predictor.begin(self.d, unactuated_gravity.vector(nv, "unactuated_gravity"), budget, dt);
   predictor.predict(force.vector(nv, "force"), self.prediction);
   const bool is_finite = std::isfinite(self.prediction.deficit);
   return py::make_tuple(self.prediction.deficit, self.prediction.acceleration,
-                        self.prediction.displacement, predictor.energy(),
+                        self.prediction.displacement, predictor.max_energy(),
                         is_finite ? predictor.end_q() : self.d.q(),
                         is_finite ? predictor.end_v() : VectorV(self.d.v()));
 }

@@ -83,8 +83,8 @@ class AttitudeAndShape : public StagedController {
     shape_inertia_ = positions_ = joint_error_ = damping_torque_ = VectorV::Zero(n_);
     velocity_error_ = gradient_ = desired_effort_ = zero_velocity_;
     stiffness_ = damping_ = MatrixV::Zero(model.nv(), model.nv());
-    locked_map_.setZero(3, model.nv());
-    for (int k = 0; k < 3; ++k) locked_map_(k, 3 + k) = 1.0;
+    locked_rate_map_.setZero(3, model.nv());
+    for (int k = 0; k < 3; ++k) locked_rate_map_(k, 3 + k) = 1.0;
   }
 
   virtual BaseDemand base_demand(Evaluation& d, const LockedBody& body, double h) noexcept = 0;
@@ -146,7 +146,7 @@ class AttitudeAndShape : public StagedController {
     if (!desired_effort_.allFinite()) return reject_effort();
     const VectorV& output = apply_output_stage(desired_effort_, dt);
 
-    const auto locked_velocity_error = product<Vector3d>(locked_map_, velocity_error_);
+    const auto locked_velocity_error = product<Vector3d>(locked_rate_map_, velocity_error_);
     const VectorV joint_rate_error = velocity_error_.tail(n_);
     const VectorV shape_momentum = product<VectorV>(d_.M_hat_m(), joint_rate_error);
     ControlEnergy& energy = command_.energy;
@@ -231,10 +231,10 @@ class AttitudeAndShape : public StagedController {
     const MatrixV& shape_inertia = d_.M_hat_m();
     const VectorV& weight = d_.g();
     const MatrixView turning_connection = MatrixView(connection).bottom_rows(3);
-    locked_map_.rightCols(n_) = connection.bottomRows<3>();
+    locked_rate_map_.rightCols(n_) = connection.bottomRows<3>();
     const Matrix3d rotational_damping = attitude_damping_rate * body.inertia;
-    const Matrix3V damping_map = product<Matrix3V>(rotational_damping, locked_map_);
-    multiply(transposed(locked_map_), damping_map, damping_);
+    const Matrix3V damping_map = product<Matrix3V>(rotational_damping, locked_rate_map_);
+    multiply(transposed(locked_rate_map_), damping_map, damping_);
     damping_.bottomRightCorner(n_, n_) += shape_damping_rate * shape_inertia;
     impedance_.compute(d_.M(), damping_, stiffness_, gradient_, velocity_error_, h);
 
@@ -252,9 +252,9 @@ class AttitudeAndShape : public StagedController {
                                     damping_moment_ + body.centre.cross(demand.force);
     desired_effort_.tail(n_) = weight.tail(n_) - spring_force.tail(n_) - damping_torque_;
     add_product(transposed(turning_connection), attitude_moment, desired_effort_.tail(n_));
-    Twist active_wrench = desired_effort_.head<6>();
-    active_wrench -= weight.head<6>();
-    add_product(transposed(connection), active_wrench, desired_effort_.tail(n_));
+    Twist weightless_wrench = desired_effort_.head<6>();
+    weightless_wrench -= weight.head<6>();
+    add_product(transposed(connection), weightless_wrench, desired_effort_.tail(n_));
     desired_effort_.tail(n_) += impedance_.brake(d_, h).tail(n_);
   }
 
@@ -266,7 +266,7 @@ class AttitudeAndShape : public StagedController {
   double mean_inertia_ = 0.0;
   VectorV shape_inertia_, positions_, joint_error_, velocity_error_, gradient_, desired_effort_;
   MatrixV stiffness_, damping_;
-  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> locked_map_;
+  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> locked_rate_map_;
   Eigen::Vector3d damping_moment_;
   VectorV damping_torque_;
 };
@@ -369,7 +369,7 @@ constexpr double kMaxLift = 3.0;
 ///
 /// @param name         of the robot, for messages.
 /// @throws ModelError  there are several axes, or the base cannot be turned about all axes.
-ThrustAxis single_axis(const Allocation& allocation, const std::string& name) {
+ThrustAxis thrust_axis_of(const Allocation& allocation, const std::string& name) {
   const Eigen::MatrixXd forces = allocation.matrix().topRows(3);
   const SymmetricEigen force_eigen = gram_eigen(forces);
   const Eigen::VectorXd& eigenvalues = force_eigen.values();
@@ -379,18 +379,18 @@ ThrustAxis single_axis(const Allocation& allocation, const std::string& name) {
                      "DecoupledVMSController for all");
   }
   Vector3d axis = force_eigen.vectors().col(2);
-  Eigen::VectorXd axial_gains = product<Eigen::VectorXd>(transposed(forces), axis);
-  if (axial_gains.sum() < 0.0) {
+  Eigen::VectorXd axial_thrusts = product<Eigen::VectorXd>(transposed(forces), axis);
+  if (axial_thrusts.sum() < 0.0) {
     axis = -axis;
-    axial_gains = -axial_gains;
+    axial_thrusts = -axial_thrusts;
   }
   const Eigen::VectorXd wrench_eigenvalues = gram_eigen(allocation.matrix()).values();
   if (wrench_eigenvalues.size() < 4 ||
       !(wrench_eigenvalues[2] > kZeroShare * wrench_eigenvalues[5])) {
     throw ModelError("the rotors of '" + name + "' cannot turn it about all axes");
   }
-  const Eigen::VectorXd lower = axial_gains.cwiseProduct(allocation.lower());
-  const Eigen::VectorXd upper = axial_gains.cwiseProduct(allocation.upper());
+  const Eigen::VectorXd lower = axial_thrusts.cwiseProduct(allocation.lower());
+  const Eigen::VectorXd upper = axial_thrusts.cwiseProduct(allocation.upper());
   return {axis, lower.cwiseMin(upper).sum(), lower.cwiseMax(upper).sum()};
 }
 
@@ -482,7 +482,7 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
   UnderactuatedFlight(const Model& model, const std::optional<Allocation>& allocation,
                       bool base_actuated = true)
       : RampedGains(model, checked_rotors(model, allocation, base_actuated)),
-        thrust_(single_axis(*allocation, model.name())),
+        thrust_(thrust_axis_of(*allocation, model.name())),
         thrust_direction_(thrust_.axis),
         gravity_norm_(model.gravity().norm()),
         up_(-model.gravity() / std::max(gravity_norm_, 1e-12)) {

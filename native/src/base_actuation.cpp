@@ -160,14 +160,14 @@ BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> alloc
 }
 
 const VectorB& BaseActuation::apply(const ConstVector& desired_wrench,
-                                    const ConstVector& static_effort) noexcept {
+                                    const ConstVector& static_wrench) noexcept {
   reason_.clear();
   if (!is_actuated_) return wrench_;
   if (!allocation_) {
     wrench_ = desired_wrench;
     return wrench_;
   }
-  residual_ = static_effort - fixed_wrench_;
+  residual_ = static_wrench - fixed_wrench_;
   static_thrusts_ = fixed_inputs_;
   add_product(inverse_, residual_, static_thrusts_);
   wrench_ = desired_wrench - fixed_wrench_;

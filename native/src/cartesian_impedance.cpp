@@ -125,7 +125,7 @@ PoseImpedance::PoseImpedance(const Model& model, std::optional<Allocation> alloc
       joint_jacobian_eigen_(std::min(6, n_ > 0 ? n_ : model.nv())) {
   last_posture_ = last_stiffness_ = posture_error_ = posture_stiffness_ = VectorV::Zero(n_);
   shape_inertia_ = positions_ = last_posture_;
-  friction_effort_ = posture_step_ = desired_effort_ = sampled_effort_ = zero_velocity_;
+  friction_effort_ = posture_displacement_ = desired_effort_ = sampled_effort_ = zero_velocity_;
   jacobian_ = momentum_map_ = Matrix6V::Zero(6, model.nv());
 }
 
@@ -214,8 +214,8 @@ void PoseImpedance::hold_posture(const Reference& reference, double dt) noexcept
   last_posture_ = posture_reference_.positions();
   last_stiffness_ = posture_stiffness_;
   if (posture_sample_) {
-    model_.difference(posture_sample_->q, d_.q(), posture_step_);
-    level -= posture_sample_->effort.dot(posture_step_) -
+    model_.difference(posture_sample_->q, d_.q(), posture_displacement_);
+    level -= posture_sample_->effort.dot(posture_displacement_) -
              std::max(posture_sample_->damping_power, 0.0) * dt;
   }
   posture_energy_ = std::min(level, gains.null_energy + stored_energy);

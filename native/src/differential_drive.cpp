@@ -295,7 +295,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
   }
 
  private:
-  const char* drive(const Reference& reference, double dt) noexcept override {
+  const char* write_command(const Reference& reference, double dt) noexcept override {
     follow(reference, dt);
     if (!compute_desired_velocities()) return terms_.reason();
     Evaluation& d = terms_.evaluation();

@@ -8,7 +8,7 @@
 
 namespace vms_ph {
 
-std::size_t reason_capacity(const Model& model) {
+std::size_t max_reason_length(const Model& model) {
   std::size_t length = 160;
   for (const auto& name : model.joint_names()) length += name.size() + 2;
   return length;
@@ -25,15 +25,15 @@ const GainTable<LimitGains>& LimitGains::table() {
   return gains;
 }
 
-void clip_to_effort(const Model& model, Eigen::Ref<Eigen::VectorXd> torque) noexcept {
+void clip_to_max_effort(const Model& model, Eigen::Ref<Eigen::VectorXd> torque) noexcept {
   torque = torque.cwiseMax(-model.max_effort()).cwiseMin(model.max_effort());
 }
 
 TorqueLimits::TorqueLimits(const Model& model)
-    : model_(model), last_torque_(VectorV::Zero(model.n())), reason_(reason_capacity(model)) {}
+    : model_(model), last_torque_(VectorV::Zero(model.n())), reason_(max_reason_length(model)) {}
 
-double TorqueLimits::share_within(const ConstVector& static_effort,
-                                  const ConstVector& torque) const noexcept {
+double TorqueLimits::allowed_share(const ConstVector& static_effort,
+                                   const ConstVector& torque) const noexcept {
   double share = 1.0;
   for (Eigen::Index i = 0; i < torque.size(); ++i) {
     const double effort_change = std::abs(torque[i] - static_effort[i]);
@@ -57,10 +57,10 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired_torque,
     torque = static_effort + std::min(1.0, share) * (desired_torque - static_effort);
     reason_.set("power at its limit of %g W", max_power);
   }
-  const double step = last_dt_ ? std::min({dt, *last_dt_, model_.command_period()}) : kInfinity;
+  const double span = last_dt_ ? std::min({dt, *last_dt_, model_.command_period()}) : kInfinity;
   const double largest_change = (torque - last_torque_).lpNorm<Eigen::Infinity>();
-  limited.max_torque_rate = largest_change / std::max(step, 1e-9);
-  const double max_change = max_torque_rate * step;
+  limited.max_torque_rate = largest_change / std::max(span, 1e-9);
+  const double max_change = max_torque_rate * span;
   if (max_torque_rate > 0.0 && largest_change > max_change + 1e-12) {
     torque = last_torque_ + (torque - last_torque_).cwiseMax(-max_change).cwiseMin(max_change);
     reason_.set(reasons::torque_rate_limited);
@@ -71,7 +71,7 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired_torque,
     if (!(std::abs(torque[i]) > max_effort)) continue;
     torque[i] = std::min(std::max(torque[i], -max_effort), max_effort);
     const char* name = model_.joint_names()[static_cast<std::size_t>(i)].c_str();
-    is_bounded ? reason_.add(", %s", name) : reason_.set("torque at its limit: %s", name);
+    is_bounded ? reason_.add_text(", %s", name) : reason_.set("torque at its limit: %s", name);
     is_bounded = true;
   }
   last_torque_ = torque;

@@ -65,7 +65,7 @@ const Command& OutputStage::reject_effort(Evaluation& d) noexcept {
 const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired_effort,
                                   const OutputGains& gains, double dt) noexcept {
   const double stored_energy = gains.tank_capacity > 0.0 ? -d.potential_energy() : 0.0;
-  tank_.begin_sample(d, stored_energy, gains.tank_capacity, gains.tank_initial, dt);
+  tank_.settle_sample(d, stored_energy, gains.tank_capacity, gains.tank_initial, dt);
   update_safe_command(d);
   static_effort_.head(b_) = safe_command_.wrench_base;
   static_effort_.tail(n_) = safe_command_.torque;
@@ -78,14 +78,14 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired_effort,
   static_effort_ -= load_;
   const bool is_covered = tank_.grant(d, effort_, static_effort_, 0.0, dt);
   reason_.clear();
-  reason_.append(tank_.reason().text());
-  reason_.append(actuation_->reason().text());
-  reason_.append(torque_limits_.reason().text());
+  reason_.add_sentence(tank_.reason().text());
+  reason_.add_sentence(actuation_->reason().text());
+  reason_.add_sentence(torque_limits_.reason().text());
   if (!is_covered) {
     strongest_brake(d, dt, loaded_effort_);
     loaded_effort_ += load_;
     realise_wrench(d, loaded_effort_, brake_);
-    const double share = torque_limits_.share_within(safe_command_.torque, brake_.tail(n_));
+    const double share = torque_limits_.allowed_share(safe_command_.torque, brake_.tail(n_));
     brake_ = static_effort_ + share * (brake_ - load_ - static_effort_);
     tank_.brake(effort_, static_effort_, brake_);
   }
@@ -93,7 +93,7 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired_effort,
   static_effort_ += load_;
   if (!tank_.reason().empty()) torque_limits_.replace(effort_.tail(n_));
   // Gravity that the static effort leaves is not counted.
-  if (tank_.tank()) tank_.end_sample(d, effort_ - (static_effort_ - d.g()), -d.potential_energy());
+  if (tank_.tank()) tank_.hold_effort(d, effort_ - (static_effort_ - d.g()), -d.potential_energy());
   effort_ -= load_;
   return effort_;
 }
@@ -112,7 +112,7 @@ void OutputStage::update_safe_command(Evaluation& d) noexcept {
   realise_wrench(d, total_weight_, static_effort_);
   safe_command_.wrench_base = static_effort_.head(b_);
   safe_command_.torque = static_effort_.tail(n_);
-  clip_to_effort(d.model(), safe_command_.torque);
+  clip_to_max_effort(d.model(), safe_command_.torque);
 }
 
 namespace {
@@ -129,10 +129,10 @@ SafeOutput::SafeOutput(const Model& model, std::optional<Allocation> allocation,
     : model_(model),
       actuation_(model, std::move(allocation), base_actuated),
       d_(model),
-      next_q_(Eigen::VectorXd::Zero(model.nq())) {
+      displaced_q_(Eigen::VectorXd::Zero(model.nq())) {
   static_wrench_ = wrench_ = VectorB::Zero(model.b());
   braking_effort_ = weight_ = VectorV::Zero(model.nv());
-  holding_torque_ = torque_step_ = torque_ = VectorV::Zero(model.n());
+  holding_torque_ = braking_torque_ = torque_ = VectorV::Zero(model.n());
 }
 
 void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, double age,
@@ -146,7 +146,7 @@ void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, 
   add_product(d_.M(), v, braking_effort_, -braking_rate(dt, age));
   static_wrench_ = actuation_.apply(weight_.head(b), weight_.head(b));
   holding_torque_ = weight_.tail(n);
-  torque_step_ = braking_effort_.tail(n);
+  braking_torque_ = braking_effort_.tail(n);
   if (b > 0) {
     VectorB wrench_error = static_wrench_ - weight_.head(b);
     add_product(transposed(d_.A()), wrench_error, holding_torque_);
@@ -154,14 +154,14 @@ void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, 
     wrench_ = actuation_.apply(desired_effort, static_wrench_);
     // What the base does not apply must not act on the shape either.
     wrench_error = wrench_ - desired_effort;
-    add_product(transposed(d_.A()), wrench_error, torque_step_);
+    add_product(transposed(d_.A()), wrench_error, braking_torque_);
   }
-  clip_to_effort(model_, holding_torque_);
+  clip_to_max_effort(model_, holding_torque_);
   const VectorV min_effort = -max_effort;
-  torque_ =
-      share_within_limits(holding_torque_, torque_step_, min_effort, max_effort) * torque_step_;
+  torque_ = share_within_limits(holding_torque_, braking_torque_, min_effort, max_effort) *
+            braking_torque_;
   torque_ += holding_torque_;
-  clip_to_effort(model_, torque_);
+  clip_to_max_effort(model_, torque_);
 }
 
 bool SafeOutput::holds_weight(const ConstVector& q, double h) noexcept {
@@ -172,9 +172,9 @@ bool SafeOutput::holds_weight(const ConstVector& q, double h) noexcept {
   for (Eigen::Index i = 0; i < displacement.size(); ++i) {
     displacement.setZero();
     displacement[i] = kDifferenceStep;
-    model_.integrate(q, displacement, next_q_);
+    model_.integrate(q, displacement, displaced_q_);
     displacement.setZero();
-    d_.set(next_q_, displacement);
+    d_.set(displaced_q_, displacement);
     const VectorV half_slope = 0.5 / kDifferenceStep * (d_.g() - weight);
     stability_matrix.row(i) += half_slope;
     stability_matrix.col(i) += half_slope;

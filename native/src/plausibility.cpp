@@ -81,15 +81,15 @@ StatePlausibility::StatePlausibility(const Model& model, const PlausibilityBound
       speed_bounds_(bounds.speeds(model)),
       q_(model.neutral_configuration()),
       v_(VectorV::Zero(model.nv())),
-      problem_(reason_capacity(model)),
-      discarded_reason_(reason_capacity(model)) {
+      problem_(max_reason_length(model)),
+      discarded_reason_(max_reason_length(model)) {
   bounds_.positions(model, lower_, upper_);
   for (int i = 0; i < model.n(); ++i) {
     // Joints with two entries have no position limits.
     if (model.is_pair(i)) continue;
     joint_limits_.push_back({i, model.position_index(i), lower_[i], upper_[i]});
   }
-  step_ = rate_ = travel_ = frozen_travel_ = v_;
+  step_ = mean_v_ = frozen_path_ = frozen_motion_ = v_;
   judgement_.q = q_;
   judgement_.v = v_;
   restart(q_, v_);
@@ -101,14 +101,14 @@ void StatePlausibility::restart(const ConstVector& q, const ConstVector& v) noex
     joint_limit.upper = std::max(upper_[joint_limit.joint], q[joint_limit.index]);
   }
   accept(q, v);
-  travel_.setZero();
-  frozen_travel_.setZero();
+  frozen_path_.setZero();
+  frozen_motion_.setZero();
   implausible_time_ = plausible_samples_ = relocation_time_ = 0.0;
   is_holding_ = false;
 }
 
 void StatePlausibility::accept(const ConstVector& q, const ConstVector& v) noexcept {
-  q_ = last_q_ = judgement_.q = q;
+  q_ = last_measured_q_ = judgement_.q = q;
   v_ = judgement_.v = v;
 }
 
@@ -135,7 +135,7 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
     model_.difference(q_, q, step_);
     const double span = elapsed_time + std::min(implausible_time_, kLongestGap);
     const auto is_within_reach = [&](Eigen::Index i) {
-      const double reach = span * speed_bounds_[i] + 2.0 * travel_[i] + bounds_.step_tolerance;
+      const double reach = span * speed_bounds_[i] + 2.0 * frozen_path_[i] + bounds_.step_tolerance;
       return std::abs(step_[i]) <= reach;
     };
     Eigen::Index jump_index = 0;
@@ -165,18 +165,18 @@ void StatePlausibility::update_while_holding(const ConstVector& q, const ConstVe
   plausible_samples_ = problem_.empty() ? plausible_samples_ + 1.0 : 0.0;
   bool is_consistent = false;
   if (has_position) {
-    model_.difference(last_q_, q, rate_);
+    model_.difference(last_measured_q_, q, mean_v_);
     is_consistent =
-        (rate_.cwiseAbs().array() <= dt * speed_bounds_.array() + bounds_.step_tolerance).all();
-    if (dt > 0.0) rate_ /= dt;
-    last_q_ = q;
+        (mean_v_.cwiseAbs().array() <= dt * speed_bounds_.array() + bounds_.step_tolerance).all();
+    if (dt > 0.0) mean_v_ /= dt;
+    last_measured_q_ = q;
     if (is_continuous) q_ = q;
   }
   find_plausible_velocity(v, has_position && dt > 0.0, dt);
   if (is_continuous) {
-    travel_ = 0.5 * step_.cwiseAbs();  // the next step may be as large again
+    frozen_path_ = 0.5 * step_.cwiseAbs();  // the next step may be as large again
   } else {
-    for (Eigen::Index i = 0; i < v_.size(); ++i) travel_[i] += dt * std::abs(v_[i]);
+    for (Eigen::Index i = 0; i < v_.size(); ++i) frozen_path_[i] += dt * std::abs(v_[i]);
   }
   // Only a jump is forgiven with time; a value out of bounds is wrong for as long as it lasts.
   const bool is_relocated = has_position && is_consistent && !is_continuous &&
@@ -211,7 +211,7 @@ void StatePlausibility::find_plausible_velocity(const ConstVector& v, bool has_r
   }
   for (Eigen::Index i = 0; i < v_.size(); ++i) {
     const double speed_limit = speed_bounds_[i],
-                 rate = has_rate && std::isfinite(rate_[i]) ? rate_[i] : 0.0;
+                 rate = has_rate && std::isfinite(mean_v_[i]) ? mean_v_[i] : 0.0;
     double plausible_rate = 0.0;
     if (!is_finite || !has_rate) {
       const double finite_rate = is_finite ? v[i] : rate;
@@ -264,14 +264,14 @@ bool StatePlausibility::check_motion(const ConstVector& v, double dt) noexcept {
     is_fast = true;
   }
   if (is_fast) return true;
-  frozen_travel_ *= 1.0 - std::min(1.0, dt / kFrozenTime);
+  frozen_motion_ *= 1.0 - std::min(1.0, dt / kFrozenTime);
   for (Eigen::Index i = 0; i < v.size(); ++i) {
     const bool has_changed = step_[i] != 0.0;
-    travel_[i] = has_changed ? 0.0 : travel_[i] + dt * std::abs(v[i]);
-    frozen_travel_[i] = has_changed ? 0.0 : frozen_travel_[i] + dt * v[i];
+    frozen_path_[i] = has_changed ? 0.0 : frozen_path_[i] + dt * std::abs(v[i]);
+    frozen_motion_[i] = has_changed ? 0.0 : frozen_motion_[i] + dt * v[i];
   }
   for (Eigen::Index i = model_.b(); i < v.size(); ++i) {
-    if (std::abs(frozen_travel_[i]) <= bounds_.frozen_distance) continue;
+    if (std::abs(frozen_motion_[i]) <= bounds_.frozen_distance) continue;
     if (problem_.empty()) problem_.set("%s moves, but its position is frozen", name(i));
     return false;
   }

@@ -202,7 +202,7 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
   reference_twist_ = se3::Ad(se3::inverse(error)) * twist;
   const Springs current_springs = springs(axis_gains, stiffness_);
   spring_wrench_ = current_springs.gradient;
-  rotation_power_ = current_springs.turning_power;
+  turning_power_ = current_springs.turning_power;
   potential_energy = current_springs.energy;
   limited = current_springs.limited;
   const Eigen::Matrix3d rotation = error.topLeftCorner<3, 3>();
@@ -265,7 +265,7 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
   const Twist braking_force = task_damping - feedforward_;
   task_damping_power = twist_error.dot(braking_force);
   null_damping_power = v.dot(null_force_);
-  reference_power = rotation_power_ - force.dot(reference_twist_);
+  reference_power = turning_power_ - force.dot(reference_twist_);
 }
 
 void split_inertia(const MatrixV& mass, const Matrix6V& J, MatrixV6& mass_inverse_jt,

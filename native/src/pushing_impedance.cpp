@@ -137,12 +137,12 @@ bool PushingImpedance::update_direction(const Reference& reference, double dt) n
   if (reference.wrench && reference.wrench->allFinite())
     desired_force_ = reference.wrench->head<3>();
   const double desired_norm = desired_force_.norm();
-  const bool is_changing_direction =
+  const bool changes_direction =
       desired_norm > kMinForce && desired_force_.dot(push_axis_) < 0.999 * desired_norm;
   // Before the direction changes, the force goes down to zero.
-  const double new_force = is_changing_direction ? 0.0 : std::min(desired_norm, gains.push_force);
-  const double step = dt > 0.0 ? gains.push_rate * dt : kInfinity;
-  push_force_ += std::min(std::max(new_force - push_force_, -step), step);
+  const double target_force = changes_direction ? 0.0 : std::min(desired_norm, gains.push_force);
+  const double force_step = dt > 0.0 ? gains.push_rate * dt : kInfinity;
+  push_force_ += std::min(std::max(target_force - push_force_, -force_step), force_step);
   if (push_force_ > kMinForce) return true;
   push_force_ = force_correction_ = 0.0;
   if (desired_norm <= kMinForce) {

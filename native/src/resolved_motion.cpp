@@ -147,8 +147,8 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
       : RampedGains(checked_floating(model),
                     std::make_unique<BaseActuation>(model, std::nullopt, false)),
         rate_solver_(n_) {
-    last_rates_ = acceleration_ = spring_inertia_ = positions_ = VectorV::Zero(n_);
-    desired_effort_ = velocity_terms_ = zero_velocity_;
+    last_rates_ = acceleration_ = shape_inertia_ = positions_ = VectorV::Zero(n_);
+    desired_effort_ = coriolis_effort_ = zero_velocity_;
     reset_to_neutral();
   }
 
@@ -161,7 +161,7 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
   void start_holding() noexcept override {
     attitude_ = model_.base_pose(d_.q()).rotation();
     tool_reference_.restart(d_.placement(model_.end_effector()).toHomogeneousMatrix());
-    spring_inertia_ = d_.M_hat_m().diagonal();
+    shape_inertia_ = d_.M_hat_m().diagonal();
     has_last_rates_ = false;
   }
 
@@ -187,7 +187,7 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     model_.joint_positions(d_.q(), positions_);
     const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
     const double stiffness_per_inertia = gains.limit_frequency * gains.limit_frequency;
-    desired_effort_.tail(n_) -= stiffness_per_inertia * spring_inertia_.cwiseProduct(depth);
+    desired_effort_.tail(n_) -= stiffness_per_inertia * shape_inertia_.cwiseProduct(depth);
     if (!desired_effort_.allFinite()) return reject_effort();
     const VectorV& output = apply_output_stage(desired_effort_, dt);
     ControlEnergy& energy = command_.energy;
@@ -244,18 +244,18 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
 
   /// Compute the forces that give joint accelerations on a base without actuators, with gravity.
   void compute_desired_effort() noexcept {
-    multiply(d_.C(), d_.v(), velocity_terms_);
+    multiply(d_.C(), d_.v(), coriolis_effort_);
     desired_effort_ = d_.g();
-    desired_effort_.tail(n_) += velocity_terms_.tail(n_);
+    desired_effort_.tail(n_) += coriolis_effort_.tail(n_);
     add_product(d_.M_hat_m(), acceleration_, desired_effort_.tail(n_));
-    add_product(transposed(d_.A()), velocity_terms_.head(6), desired_effort_.tail(n_), -1.0);
+    add_product(transposed(d_.A()), coriolis_effort_.head(6), desired_effort_.tail(n_), -1.0);
   }
 
   PoseReference tool_reference_;
   PrioritisedRates rate_solver_;
   Eigen::Matrix3d attitude_ = Eigen::Matrix3d::Identity();  // of the base, at the reset
   bool has_last_rates_ = false;
-  VectorV last_rates_, acceleration_, spring_inertia_, positions_, desired_effort_, velocity_terms_;
+  VectorV last_rates_, acceleration_, shape_inertia_, positions_, desired_effort_, coriolis_effort_;
   MatrixBN jacobian_;
 };
 

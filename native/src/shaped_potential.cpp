@@ -123,14 +123,14 @@ void MinimumStep::compute(const PositionTask& task, const Minimum& current_minim
   position_step *= distance > 0.0 ? std::min(1.0, reach_limit / distance) : 0.0;
   VectorV q0(model_.n());
   model_.joint_positions(current_minimum.q, q0);
-  const VectorV displacement = solution(jacobian, position_step, q0, posture, bounds) - q0;
+  const VectorV displacement = next_q(jacobian, position_step, q0, posture, bounds) - q0;
   model_.integrate(current_minimum.q, displacement, next_minimum.q);
   next_minimum.x = position + position_step;
 }
 
-VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& position_step,
-                              const VectorV& q0, const VectorV& posture,
-                              const Bounds& bounds) const noexcept {
+VectorV MinimumStep::next_q(const Matrix3V& jacobian, const Eigen::Vector3d& position_step,
+                            const VectorV& q0, const VectorV& posture,
+                            const Bounds& bounds) const noexcept {
   const double dt = bounds.dt, min_sigma = bounds.min_sigma;
   const Eigen::Index n = q0.size();
   VectorV free_mask = VectorV::Ones(n), posture_step = VectorV::Zero(n), q1 = q0;
@@ -148,8 +148,8 @@ VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& p
     Eigen::Vector3d residual = position_step;
     add_product(free_jacobian, posture_step, residual, -1.0);
     const Eigen::Matrix3d inverse = gram.inverse();
-    const Eigen::Vector3d weights = inverse * residual;
-    VectorV increment = product<VectorV>(transposed(free_jacobian), weights);
+    const Eigen::Vector3d multipliers = inverse * residual;
+    VectorV increment = product<VectorV>(transposed(free_jacobian), multipliers);
     // Joints at a limit are excluded; the others move.
     double speed_ratio = 1.0;
     for (Eigen::Index i = 0; i < n; ++i) {

@@ -60,7 +60,7 @@ const Command& StagedController::make_command(const VectorV& effort,
   is_limited_ = !stage_.reason().empty();
   command_.status = is_limited_ ? Status::saturated : Status::ok;
   reason_.set("%s", stage_.reason().text());
-  for (const char* cause : reasons) reason_.append(cause);
+  for (const char* cause : reasons) reason_.add_sentence(cause);
   command_.reason = reason_.text();
   return command_;
 }

@@ -62,10 +62,10 @@ const Command& PayloadCompensation::update(const RobotState& state, const Refere
   command_.wrench_base += weight_.head(model_.b());
   command_.torque += weight_.tail(model_.n());
   if ((command_.torque.cwiseAbs().array() <= model_.max_effort().array()).all()) return command_;
-  clip_to_effort(model_, command_.torque);
+  clip_to_max_effort(model_, command_.torque);
   if (command_.status == Status::ok) command_.status = Status::saturated;
   reason_.set("%s", command.reason);
-  reason_.append("torque at its limit with the payload");
+  reason_.add_sentence("torque at its limit with the payload");
   command_.reason = reason_.text();
   return command_;
 }
@@ -213,10 +213,10 @@ const Command& Supervisor::bound_efforts(const Command& command) noexcept {
   command_ = command;
   reason_.set("%s", command.reason);
   if (exceeds_limit) {
-    clip_to_effort(model_, command_.torque);
-    reason_.append(reasons::torque_limited);
+    clip_to_max_effort(model_, command_.torque);
+    reason_.add_sentence(reasons::torque_limited);
   }
-  reason_.append(reference_plausibility_.reason().text());
+  reason_.add_sentence(reference_plausibility_.reason().text());
   command_.reason = reason_.text();
   if (command_.status == Status::ok) command_.status = Status::saturated;
   return command_;

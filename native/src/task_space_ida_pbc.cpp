@@ -28,11 +28,11 @@ const Model& check_model(const Model& model) {
 TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model)
     : model_(check_model(model)),
       task_(model.end_effector()),
-      routing_(model, task_, kSingular),
+      routing_(model, task_, kMinSigma),
       joint_limits_(model),
       torque_limits_(model),
-      governor_(model, task_, kSingular),
-      tank_budget_(model),
+      governor_(model, task_, kMinSigma),
+      tank_potential_(model),
       d_(model),
       minimum_state_(model),
       zero_velocity_(Eigen::VectorXd::Zero(model.nv())),
@@ -52,13 +52,13 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model)
 
 bool TaskSpaceIDAPBC::set_minimum(const ConstVector& q_star) noexcept {
   if (!start_at(q_star)) return false;
-  tank_budget_.reset(potential(governor_.current_minimum()));
+  tank_potential_.reset(potential(governor_.current_minimum()));
   return true;
 }
 
 bool TaskSpaceIDAPBC::resume(const RobotState& state) noexcept {
   if (!start_at(state.q)) return false;
-  tank_budget_.resume(potential(governor_.current_minimum()));
+  tank_potential_.resume(potential(governor_.current_minimum()));
   return true;
 }
 
@@ -87,12 +87,13 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   const double h = horizon(dt, gains.delay, state.age);
   model_.joint_positions(d_.q(), positions_);
   depth_ = joint_limits_.depth(positions_, gains.limit_margin);
-  const double limit_energy = 0.5 * gains.limit_stiffness * depth_.squaredNorm();
-  tank_budget_.begin_sample(d_, limit_energy, gains.tank_capacity, gains.tank_initial, dt);
+  const double limit_spring_energy = 0.5 * gains.limit_stiffness * depth_.squaredNorm();
+  tank_potential_.settle_sample(d_, limit_spring_energy, gains.tank_capacity, gains.tank_initial,
+                                dt);
   const double added_energy = follow_reference(reference, dt);
   jacobian_ = task_.jacobian(d_);
-  effort_.split(d_, jacobian_, kSingular);
-  gradient_ = tank_budget_.authority() * tank_budget_.potential().gradient(d_.q());
+  effort_.split(d_, jacobian_, kMinSigma);
+  gradient_ = tank_potential_.authority() * tank_potential_.potential().gradient(d_.q());
   gradient_ += gains.limit_stiffness * depth_;
   compute_springs_and_damping(h);
   const Matrix3V jacobian_rate = task_.jacobian_rate(d_);
@@ -111,14 +112,14 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   torque_ =
       torque_limits_.apply(torque_, d_.g(), d_.v(), gains.max_torque_rate, gains.max_power, dt);
   safe_torque_ = d_.g();
-  clip_to_effort(model_, safe_torque_);
-  tank_budget_.grant(d_, torque_, safe_torque_, limit_energy, torque_limits_, dt);
-  if (!tank_budget_.reason().empty()) torque_limits_.replace(torque_);
-  tank_budget_.end_sample(d_, torque_, limit_energy);
+  clip_to_max_effort(model_, safe_torque_);
+  tank_potential_.grant(d_, torque_, safe_torque_, limit_spring_energy, torque_limits_, dt);
+  if (!tank_potential_.reason().empty()) torque_limits_.replace(torque_);
+  tank_potential_.hold_effort(d_, torque_, limit_spring_energy);
 
-  const double potential_energy = tank_budget_.energy(d_.q()) + limit_energy;
+  const double potential_energy = tank_potential_.energy(d_.q()) + limit_spring_energy;
   const double kinetic_energy = d_.kinetic_energy();
-  const auto& tank = tank_budget_.tank();
+  const auto& tank = tank_potential_.tank();
   ControlEnergy& energy = command_.energy;
   energy.closed_loop_energy = kinetic_energy + potential_energy;
   energy.shaped_potential = potential_energy;
@@ -137,7 +138,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   command_.torque = torque_;
   command_.task_error = (task_.origin(d_) - target).norm();
   command_.smallest_singular_value = effort_.motion.smallest_singular_value;
-  command_.authority = tank_budget_.authority();
+  command_.authority = tank_potential_.authority();
   update_status();
   return command_;
 }
@@ -161,7 +162,7 @@ double TaskSpaceIDAPBC::follow_reference(const Reference& reference, double dt) 
       governor_.propose(reference, dt, gains.max_reference_speed, gains.limit_margin);
   const Minimum* accepted_minimum = &candidate;
   const double added_energy =
-      tank_budget_.change(d_.q(), [&](double share) noexcept -> const ShapedPotential& {
+      tank_potential_.change(d_.q(), [&](double share) noexcept -> const ShapedPotential& {
         accepted_minimum = share == 1.0 ? &candidate : &governor_.interpolate(candidate, share);
         return potential(*accepted_minimum);
       });
@@ -202,7 +203,7 @@ void TaskSpaceIDAPBC::compute_springs_and_damping(double h) noexcept {
   const VectorV next_positions = positions_ + h * d_.v();
   const VectorV predicted_depth = joint_limits_.depth(next_positions, gains.limit_margin);
   stiffness_.setZero(model_.n(), model_.n());
-  tank_budget_.potential().add_weight(tank_budget_.authority(), stiffness_);
+  tank_potential_.potential().add_weight(tank_potential_.authority(), stiffness_);
   for (Eigen::Index i = 0; i < depth_.size(); ++i) {
     // Springs at limits that are about to act count as well.
     if (depth_[i] != 0.0 || predicted_depth[i] != 0.0) stiffness_(i, i) += gains.limit_stiffness;
@@ -215,7 +216,7 @@ void TaskSpaceIDAPBC::update_status() noexcept {
     command_.status = status;
     command_.reason = reason;
   };
-  const Reason &tank_reason = tank_budget_.reason(), &limit_reason = torque_limits_.reason();
+  const Reason &tank_reason = tank_potential_.reason(), &limit_reason = torque_limits_.reason();
   if (!tank_reason.empty() || !limit_reason.empty()) {
     reason_.set("%s%s%s", tank_reason.text(),
                 tank_reason.empty() || limit_reason.empty() ? "" : "; ", limit_reason.text());
@@ -227,7 +228,7 @@ void TaskSpaceIDAPBC::update_status() noexcept {
     return set_status(Status::degraded, reason_.text());
   }
   if (governor_.is_rejected()) return set_status(Status::holding, reasons::reference_not_finite);
-  if (tank_budget_.is_uncovered()) return set_status(Status::degraded, reasons::tank_empty);
+  if (tank_potential_.is_uncovered()) return set_status(Status::degraded, reasons::tank_empty);
   if (governor_.is_out_of_reach())
     return set_status(Status::degraded, reasons::reference_out_of_reach);
   set_status(Status::ok, effort_.impedance.reason());

@@ -52,8 +52,8 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
       : WheeledController(model, wheels),
         joint_limits_(model),
         effort_(model, terms_.nu.size()),
-        limit_inertia_(VectorV::Zero(n_)),
-        positions_(limit_inertia_),
+        shape_inertia_(VectorV::Zero(n_)),
+        positions_(shape_inertia_),
         desired_effort_(zero_velocity_),
         reason_(1024) {
     RobotState initial_state;
@@ -70,14 +70,14 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
     if (!model_.is_configuration(state.q)) return false;
     d_at_rest_.set(state.q, zero_velocity_);
     tool_reference_.restart(d_at_rest_.placement(model_.end_effector()).toHomogeneousMatrix());
-    limit_inertia_ = d_at_rest_.M_hat_m().diagonal();
+    shape_inertia_ = d_at_rest_.M_hat_m().diagonal();
     effort_.restart();
     torque_limits_.restart();
     return true;
   }
 
  private:
-  const char* drive(const Reference& reference, double dt) noexcept override {
+  const char* write_command(const Reference& reference, double dt) noexcept override {
     Evaluation& d = terms_.evaluation();
     const WheeledGains& gains = gains_;
     const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
@@ -116,7 +116,7 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
   /// Compute the springs at the limits of the joints, in the independent velocities.
   void compute_limit_springs() noexcept {
     model_.joint_positions(terms_.evaluation().q(), positions_);
-    const VectorV stiffness = (gains_.limit_frequency * gains_.limit_frequency) * limit_inertia_;
+    const VectorV stiffness = (gains_.limit_frequency * gains_.limit_frequency) * shape_inertia_;
     const VectorV rates = terms_.evaluation().v().tail(n_);
     const LimitSprings limit_springs =
         joint_limits_.springs(positions_, rates, stiffness, gains_.limit_margin, 0.0);
@@ -131,7 +131,7 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
   JointLimitPotential joint_limits_;
   PoseReference tool_reference_;
   PoseEffort effort_;
-  VectorV limit_inertia_, positions_, desired_effort_;
+  VectorV shape_inertia_, positions_, desired_effort_;
   Matrix6V jacobian_, momentum_map_;
   MatrixV6 mass_inverse_jt_;
   Reason reason_;

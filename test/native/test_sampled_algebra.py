@@ -24,7 +24,7 @@ from vms_ph_controllers.laws.sampled_impedance import SampledImpedance, brake
 from vms_ph_controllers.laws.task_effort import SplitMotion, split_motion
 from vms_ph_controllers.references.reference_governor import ReferenceGovernor
 from vms_ph_controllers.safety.plausibility import Judgement, StatePlausibility
-from vms_ph_controllers.safety.sample_grant import Prediction, SamplePrediction
+from vms_ph_controllers.safety.sample_grant import Prediction, SamplePredictor
 from vms_ph_dynamics import Array, PositionTask, VMSModel
 from vms_ph_io import robots
 
@@ -110,7 +110,7 @@ def test_the_work_of_a_sample_is_predicted_alike(
             v *= rng.choice([1e3, 30.0])
         found = []
         for model in models:
-            prediction = SamplePrediction(model)
+            prediction = SamplePredictor(model)
             prediction.start_at(model.evaluate(q, v), unheld, budget, dt)
             found.append(prediction.predict(force))
         one, other = found

@@ -75,7 +75,7 @@ class Twins:
         # In it potentials of gravity cancel, of heights of about a metre.
         model = self.python.model
         weight = model.total_mass * float(np.linalg.norm(model.gravity))
-        return 1e-4 * (self.python._tank_budget.potential.energy(q) + weight) / dt
+        return 1e-4 * (self.python._tank_potential.potential.energy(q) + weight) / dt
 
     def _compare(self, obtained: Any, expected: Any, name: str, least: float = 1.0) -> None:
         ours, theirs = np.asarray(obtained), np.asarray(expected)

@@ -46,15 +46,14 @@ class DebtCeiling:
     Attributes:
         margin: energy that may be risked, J.
         largest_loan: largest loan so far, J.
-        motion_energy: largest energy that the motion has after the last state as long as no more is
-            given, J: its kinetic energy and what contacts may hold.
+        motion_energy_bound: largest energy that the motion has after the last state as long as no
+            more is given, J: its kinetic energy and what contacts may hold.
     """
 
     def __init__(self, delay: int) -> None:
-        # Energy given so far, and at the start of each of the samples from a decision to the sight
-        # of its outcome, J.
+        # Energy given so far, and before each of the samples that a decision has not seen, J.
         self._total_work, self._start_energies = 0.0, deque([0.0] * (delay + 1), delay + 1)
-        self._ceiling = self.motion_energy = 0.0
+        self._ceiling = self.motion_energy_bound = 0.0
         self.margin, self.largest_loan = np.inf, SMALLEST_LOAN
 
     def update(self, level: float, work: float, kinetic: float, loss: float = 0.0) -> float:
@@ -66,7 +65,7 @@ class DebtCeiling:
             kinetic: energy of the robot at its end, J.
             loss: energy taken as lost to friction in the sample, J.
         """
-        self.motion_energy = max(kinetic, self.motion_energy + work - loss)
+        self.motion_energy_bound = max(kinetic, self.motion_energy_bound + work - loss)
         self._start_energies.append(self._total_work)
         self._total_work += work
         unobserved_work = max(0.0, self._total_work - min(self._start_energies))
@@ -76,7 +75,7 @@ class DebtCeiling:
             return unobserved_work
         self.largest_loan = max(self.largest_loan, loan)
         # A share of the energy of the motion when the debt began, as it could be risked then.
-        risk_limit = _RISK_SHARE * max(0.0, self.motion_energy - debt)
+        risk_limit = _RISK_SHARE * max(0.0, self.motion_energy_bound - debt)
         self._ceiling = max(self._ceiling, min(unobserved_work, risk_limit) + loan)
         if debt > self._ceiling:
             self._ceiling = debt + min(loan, debt - self._ceiling)
@@ -97,13 +96,13 @@ class DebtCeiling:
         """
         efforts = np.array([active_effort, *queue])
         squared_norms = (efforts * np.linalg.solve(M, efforts.T).T).sum(axis=1)
-        speed_rise, *queued_rises = (dt * np.sqrt(np.maximum(squared_norms, 0.0))).tolist()
-        speed = float(np.sqrt(2.0 * self.motion_energy))
-        risked_energy = max(0.0, self.margin) if level < -ROUNDING else self.motion_energy
+        v_norm_rise, *queued_rises = (dt * np.sqrt(np.maximum(squared_norms, 0.0))).tolist()
+        v_norm = float(np.sqrt(2.0 * self.motion_energy_bound))
+        risked_energy = max(0.0, self.margin) if level < -ROUNDING else self.motion_energy_bound
         permitted_work = max(0.0, level) + _RISK_SHARE * risked_energy
-        largest_speed = float(np.sqrt(2.0 * (self.motion_energy + permitted_work)))
-        speed_margin = max(0.0, largest_speed - speed - sum(queued_rises))
-        return float(speed_margin / speed_rise) if speed_rise > speed_margin else 1.0
+        largest_v_norm = float(np.sqrt(2.0 * (self.motion_energy_bound + permitted_work)))
+        v_norm_margin = max(0.0, largest_v_norm - v_norm - sum(queued_rises))
+        return float(v_norm_margin / v_norm_rise) if v_norm_rise > v_norm_margin else 1.0
 
 
 # Factor on the norm of an effort by the inverse mass matrix, which may grow while no state is seen.
@@ -122,7 +121,7 @@ class EffortQueue:
     While states are lost it is unknown how far the robot moves under each effort. Of the work
     ``sum f_i . x_i`` along the displacement ``x`` that a later state shows, ``f . x`` with the last
     effort f is exact; the differences ``(f_i - f) . x_i`` are at most
-    ``|f_i - f|_{M^-1} dt s_i``, with the bound ``s_i`` of the root of twice the kinetic energy of
+    ``|f_i - f|_{M^-1} dt s_i``, with the bound ``s_i`` of the norm ``|v|_M = sqrt(2 T)`` of
     :class:`.DebtCeiling`, which every effort raises by ``dt |f_i|_{M^-1}``.
 
     Attributes:
@@ -151,17 +150,17 @@ class EffortQueue:
         self.efforts = [*self.efforts[1:], effort]
         self.active_efforts = [*self.active_efforts[1:], active_effort]
 
-    def observe(self, d: Evaluation, potential_energy: float, motion_energy: float) -> None:
+    def observe(self, d: Evaluation, potential_energy: float, motion_energy_bound: float) -> None:
         """Note the state at which the first effort of the queue begins to act.
 
         Args:
             d: the state.
             potential_energy: potential energy of gravity in it, J.
-            motion_energy: largest energy of the motion after it, see :class:`.DebtCeiling`, J.
+            motion_energy_bound: largest energy of the motion after it, J; see DebtCeiling.
         """
-        self._last_state, self._potential, self.is_measured = d, potential_energy, True
+        self._last_state, self._start_potential_energy, self.is_measured = d, potential_energy, True
         self._sample_work.hold(d, self.efforts[0], self._zero, -potential_energy)
-        self._start_speed = self._speed_bound = float(np.sqrt(2.0 * motion_energy))
+        self._start_v_norm = self._v_norm_bound = float(np.sqrt(2.0 * motion_energy_bound))
         self._path_length = self._work_error = 0.0
         self._applied = self.efforts[0], self.active_efforts[0]
 
@@ -180,7 +179,8 @@ class EffortQueue:
     def advance_without_state(self) -> None:
         """Note that the first effort of the queue begins to act at a state that is not seen."""
         if self._last_state is not None:
-            self._work_error += self._path_length * self._norm(self.efforts[0] - self._applied[0])
+            effort_change = self.efforts[0] - self._applied[0]
+            self._work_error += self._path_length * self._effort_norm(effort_change)
             self._applied = self.efforts[0], self.active_efforts[0]
 
     @property
@@ -188,7 +188,7 @@ class EffortQueue:
         """Largest work of efforts since the last state, whatever the motion was meanwhile, J."""
         if self._last_state is None or self.is_measured:
             return 0.0
-        work = 0.5 * (self._speed_bound * self._speed_bound - self._start_speed * self._start_speed)
+        work = 0.5 * (self._v_norm_bound**2 - self._start_v_norm**2)
         has_weight, path_length = bool(np.any(self._last_state.g)), self._path_length
         return work + (0.5 * _WEIGHT_RATE * path_length * path_length if has_weight else 0.0)
 
@@ -202,10 +202,10 @@ class EffortQueue:
         """
         if self._last_state is None:
             return 0.0
-        speed = self._speed_bound + dt * sum(map(self._norm, self.active_efforts[1:]))
-        max_speed = float(np.sqrt(self._start_speed * self._start_speed + 2.0 * max(0.0, level)))
-        speed_rise = dt * self._norm(active_effort)
-        return min(1.0, max(0.0, max_speed - speed) / speed_rise) if speed_rise > 0.0 else 1.0
+        v_norm = self._v_norm_bound + dt * sum(map(self._effort_norm, self.active_efforts[1:]))
+        max_v_norm = float(np.sqrt(self._start_v_norm**2 + 2.0 * max(0.0, level)))
+        v_norm_rise = dt * self._effort_norm(active_effort)
+        return min(1.0, max(0.0, max_v_norm - v_norm) / v_norm_rise) if v_norm_rise > 0.0 else 1.0
 
     def work(self, d: Evaluation, potential_energy: float, dt: float) -> float:
         """Return the energy given since the last state, J; at most, and no credit, after lost ones.
@@ -221,15 +221,15 @@ class EffortQueue:
             return -self._sample_work.recovered_energy(d, -potential_energy, dt)
         self._advance_time(dt)
         applied_work = float(self._applied[0] @ self._model.difference(self._last_state.q, d.q))
-        work = applied_work - (potential_energy - self._potential) + self._work_error
+        work = applied_work - (potential_energy - self._start_potential_energy) + self._work_error
         # The displacement of a base that turns is not the integral of its velocity.
         return max(0.0, work, self.largest_work if self._model.b else 0.0)
 
     def _advance_time(self, dt: float) -> None:
-        self._speed_bound += dt * self._norm(self._applied[1])
-        self._path_length += dt * self._speed_bound
+        self._v_norm_bound += dt * self._effort_norm(self._applied[1])
+        self._path_length += dt * self._v_norm_bound
 
-    def _norm(self, effort: Array) -> float:
+    def _effort_norm(self, effort: Array) -> float:
         assert self._last_state is not None
         square = float(effort @ np.linalg.solve(self._last_state.M, effort))
         return _INERTIA_FACTOR * float(np.sqrt(max(0.0, square)))

@@ -15,9 +15,9 @@ from ..safety.limits import TorqueLimits
 from ..safety.output_stage import SafeOutput
 from ..safety.plausibility import RECOVERING, PlausibilityBounds, StatePlausibility
 from .certificate import Certificate, SampleCounts
+from .delayed_grant import BaseWrenchLimiter, DelayedGrant
 from .effort_queue import DebtCeiling, EffortQueue
 from .motion_limits import EnergyGuardSettings, checked_delay, has_motion_limits, largest_share
-from .sample_budget import BaseWrenchLimiter, SampleBudget
 
 _WRENCH_LIMITED = "base wrench at the limits of its actuators"
 
@@ -106,9 +106,8 @@ class PortGuard:
         # Efforts that do not carry the weight act as if there was none.
         self._model = model if effort_carries_weight else model.without_gravity()
         self._full_model, self._period, self._b = model, period, model.b
-        self._plausibility = StatePlausibility(model, bounds)
-        self._limits = TorqueLimits(model)
-        self._budget = SampleBudget(
+        self._plausibility, self._limits = StatePlausibility(model, bounds), TorqueLimits(model)
+        self._delayed_grant = DelayedGrant(
             self._model, BaseWrenchLimiter(model, allocation, base_actuated, weights), self.delay
         )
         self._safe_output = SafeOutput(self._model, allocation, base_actuated)
@@ -142,11 +141,12 @@ class PortGuard:
         self._restart()
         d = Evaluation(self._model, d.q, d.v)
         is_effort_known = acting is not None and self._is_effort(acting)
-        effort = compensation = self._budget.compensation(d)
+        effort = compensation = self._delayed_grant.compensation(d)
         if is_effort_known:
-            effort = self._budget.delivered_effort(np.array(acting, float))
-        self._queue.restart(effort - self._budget.uncompensated_effort(d), effort - compensation)
-        self._ceiling.motion_energy = d.kinetic_energy
+            effort = self._delayed_grant.delivered_effort(np.array(acting, float))
+        counted_effort = effort - self._delayed_grant.compensation_error(d)
+        self._queue.restart(counted_effort, effort - compensation)
+        self._debt_ceiling.motion_energy_bound = d.kinetic_energy
         self._queue.observe(d, d.potential_energy, d.kinetic_energy)
         self._initial_effort = effort if is_effort_known else None
 
@@ -172,7 +172,7 @@ class PortGuard:
         d = Evaluation(self._model, judgement.q, v)
         self._settle_energy(d, dt)
         counts.duration += dt
-        compensation = self._budget.compensation(d)
+        compensation = self._delayed_grant.compensation(d)
         reason, fade_reason, wrench_reason = "", "", ""
         if fault:
             reason = f"reflex: {fault}; holding and damping"
@@ -184,19 +184,20 @@ class PortGuard:
             commanded_effort = np.asarray(effort, float)
             faded_effort = self._faded_effort(commanded_effort, dt)
             fade_reason = "" if faded_effort is commanded_effort else "fading in"
-            desired_effort = self._budget.delivered_effort(faded_effort)
+            desired_effort = self._delayed_grant.delivered_effort(faded_effort)
             wrench_reason = "" if desired_effort is faded_effort else _WRENCH_LIMITED
         is_reflex = bool(reason)
         force, limit_reason = self._limited_effort(d, desired_effort, compensation, period, dt)
-        grant = self._budget.grant(d, force, self._queue, self._free_level(), self._ceiling, period)
+        level, ceiling = self._free_level(), self._debt_ceiling
+        grant = self._delayed_grant.grant(d, force, self._queue, level, ceiling, period)
         if grant.reason:
             force = grant.force
             self._limits.replace_torque(force[self._b :])
         reasons = (reason, wrench_reason, limit_reason, fade_reason, grant.reason)
         reason = "; ".join(filter(None, reasons))
         self._count_sample(is_reflex, bool(reason), grant.is_brake)
-        self._queue.send(force - self._budget.uncompensated_effort(d), grant.active_effort)
-        self._queue.observe(d, d.potential_energy, self._ceiling.motion_energy)
+        self._queue.send(force - self._delayed_grant.compensation_error(d), grant.active_effort)
+        self._queue.observe(d, d.potential_energy, self._debt_ceiling.motion_energy_bound)
         if is_reflex:
             self._initial_effort, self._fading_offset = force, None
             return GuardedEffort(force, Status.HOLDING, reason, self.level)
@@ -237,12 +238,10 @@ class PortGuard:
     def _restart(self) -> None:
         settings = self.settings
         self.tank = EnergyTank(settings.tank_capacity, settings.tank_initial)
-        self._ceiling = DebtCeiling(self.delay)
-        self._counts = SampleCounts()
+        self._debt_ceiling, self._counts = DebtCeiling(self.delay), SampleCounts()
         self._limits.restart()
         self._initial_effort = self._fading_offset = None
-        self._fading_share = 0.0
-        self._last_potential = None
+        self._fading_share, self._last_potential = 0.0, None
 
     def _settle_energy(self, d: Evaluation, dt: float) -> None:
         """Count the energy given since the last state."""
@@ -252,13 +251,14 @@ class PortGuard:
         work = self._queue.work(d, d.potential_energy, dt)
         if was_state_lost:
             # The motion is of these efforts rather than of a push.
-            work = max(work, kinetic - self._ceiling.motion_energy)
+            work = max(work, kinetic - self._debt_ceiling.motion_energy_bound)
             self._counts.record_lost_work(self._queue.largest_work, tank)
         tank.withdraw(work)
         refilled_energy = tank.refill(0.0 if settings.freeze else settings.refill_power * dt)
-        unobserved_work = self._ceiling.update(tank.level, work, kinetic, refilled_energy)
-        self._counts.record_unobserved_work(unobserved_work, self._ceiling.largest_loan)
-        self._counts.record_surplus(kinetic - tank.spent, kinetic, self._budget.holds_weight(d))
+        unobserved_work = self._debt_ceiling.update(tank.level, work, kinetic, refilled_energy)
+        self._counts.record_unobserved_work(unobserved_work, self._debt_ceiling.largest_loan)
+        holds_weight = self._delayed_grant.holds_weight(d)
+        self._counts.record_surplus(kinetic - tank.spent, kinetic, holds_weight)
         d_full = d if self.carries_weight else Evaluation(self._full_model, d.q, self._zero)
         potential_energy = d_full.potential_energy
         if self._last_potential is not None:
@@ -305,8 +305,8 @@ class PortGuard:
         reason = "; ".join(filter(None, (reason, torques.reason)))
         if not has_motion_limits(limits):
             return force, reason
-        brake = self._budget.strongest_brake(d, period)
-        next_v = self._budget.next_velocity(d, self._queue.efforts[1:], period)
+        brake = self._delayed_grant.strongest_brake(d, period)
+        next_v = self._delayed_grant.next_velocity(d, self._queue.efforts[1:], period)
         effort_share = largest_share(d, next_v, force, brake, compensation, limits, period)
         if effort_share.share < 1.0:
             force = brake + effort_share.share * (force - brake)
@@ -328,11 +328,11 @@ class PortGuard:
         period = max(dt, self._period) if has_valid_dt else self._period
         d, queue = Evaluation(self._model, q, self._zero), self._queue
         queue.skip_state(dt if has_valid_dt or dt == 0.0 else LONGEST_SAMPLE)
-        compensation = self._budget.compensation(d)
+        compensation = self._delayed_grant.compensation(d)
         brake = self._safe_effort(q, v, period) - compensation
         active_effort = queue.covered_share(brake, self._free_level(), period) * brake
         force = compensation + active_effort
-        queue.send(force - self._budget.uncompensated_effort(d), active_effort)
+        queue.send(force - self._delayed_grant.compensation_error(d), active_effort)
         queue.advance_without_state()
         self._limits.replace_torque(force[self._b :])
         self._initial_effort, self._fading_offset = force, None

@@ -18,7 +18,7 @@ from ..potentials.shaped_potential import (
     weight_of_task_stiffness,
 )
 from ..references.reference_governor import PotentialMinimum, ReferenceGovernor
-from ..safety.energy_tank import EnergyTank, TankBudget
+from ..safety.energy_tank import EnergyTank, TankPotential
 from ..safety.limits import LimitGains, TorqueLimits, join
 from ..safety.sample_grant import strongest_brake
 from .gain_ramp import GainRamp, SwitchRamp
@@ -99,7 +99,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         self._limit_potential = JointLimitPotential(model)
         self._torque_limits = TorqueLimits(model)
         self._governor = ReferenceGovernor(model, self.task, SIGMA_MIN)
-        self._tank_budget = TankBudget(model)
+        self._tank_potential = TankPotential(model)
         self._ramp = GainRamp(self.gains, self._torque_limits.limited)
         self._safe_torque = np.zeros(model.n)
 
@@ -112,7 +112,7 @@ class TaskSpaceIDAPBC(TwinnedController):
     def tank(self) -> EnergyTank | None:
         """A copy of the energy tank, or None."""
         if self.twin is None:
-            return self._tank_budget.tank
+            return self._tank_potential.tank
         if self.twin.tank is None:
             return None
         capacity, level, unaccounted = self.twin.tank
@@ -122,11 +122,11 @@ class TaskSpaceIDAPBC(TwinnedController):
 
     def _resume(self, state: RobotState) -> None:
         self._restart_from(state.q)
-        self._tank_budget.resume(self._potential(self._governor.minimum))
+        self._tank_potential.resume(self._potential(self._governor.minimum))
 
     def _reset(self, state: RobotState) -> None:
         self._restart_from(state.q)
-        self._tank_budget.reset(self._potential(self._governor.minimum))
+        self._tank_potential.reset(self._potential(self._governor.minimum))
 
     def _restart_from(self, q: Array) -> None:
         d = self._governor.restart(q)
@@ -145,13 +145,13 @@ class TaskSpaceIDAPBC(TwinnedController):
         d = Evaluation(model, state.q, state.v)
         gains = self._ramp.follow(self.gains, dt)
         h = horizon(dt, gains.delay, state.age)
-        budget = self._tank_budget
+        budget = self._tank_potential
         positions = model.joint_positions(d.q)
         limit_springs = self._limit_potential.springs(
             positions, positions + h * d.v, gains.limit_stiffness, gains.limit_margin
         )
         stored_energy = budget.energy(d.q) + limit_springs.energy - d.potential_energy
-        budget.begin_sample(d, stored_energy, gains.tank_capacity, gains.tank_initial, dt)
+        budget.settle_sample(d, stored_energy, gains.tank_capacity, gains.tank_initial, dt)
         added_energy = self._follow(reference, d, dt)
         routing, spring = self._routing_effort(d, dt), self._spring(d, limit_springs)
         damping = (gains.damping_task, gains.damping_null)
@@ -172,7 +172,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         torque = grant.force
         if grant.reason:
             self._torque_limits.replace_torque(torque)
-        budget.end_sample(d, torque, spring.energy - d.potential_energy)
+        budget.hold_effort(d, torque, spring.energy - d.potential_energy)
 
         tank = budget.tank
         energy = replace(
@@ -196,7 +196,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         )
 
     def _note_missed_updates(self) -> None:
-        self._tank_budget.note_missed_updates(self._safe_torque)
+        self._tank_potential.note_missed_updates(self._safe_torque)
 
     def _follow(self, reference: Reference, d: Evaluation, dt: float) -> float:
         """Move minimum and stiffness towards reference and gains; return the energy added, J."""
@@ -210,7 +210,7 @@ class TaskSpaceIDAPBC(TwinnedController):
             next_minimum = candidate if share == 1.0 else governor.interpolate(candidate, share)
             return self._potential(next_minimum)
 
-        added_energy = self._tank_budget.change(d.q, potential_at)
+        added_energy = self._tank_potential.change(d.q, potential_at)
         governor.minimum = next_minimum
         return added_energy
 
@@ -231,7 +231,7 @@ class TaskSpaceIDAPBC(TwinnedController):
 
     def _spring(self, d: Evaluation, limits: SpringForce) -> SpringForce:
         """Return the potential in force with its Hessian (n,n), and the springs at the limits."""
-        potential, authority = self._tank_budget.potential, self._tank_budget.authority
+        potential, authority = self._tank_potential.potential, self._tank_potential.authority
         energy, gradient = potential.energy_and_gradient(d.q)
         weight = potential.weight
         matrix = weight * np.eye(self.model.n) if isinstance(weight, float) else weight
@@ -254,7 +254,7 @@ class TaskSpaceIDAPBC(TwinnedController):
             return Status.DEGRADED, f"near a singularity: smallest singular value {sigma_min:.3g}"
         if self._governor.is_rejected:
             return Status.HOLDING, "the reference is not finite; the last one is kept"
-        if self._tank_budget.is_short:
+        if self._tank_potential.is_short:
             return Status.DEGRADED, (
                 "the energy tank is empty: changes of reference or stiffness wait until damping "
                 "refills it"

@@ -127,7 +127,7 @@ class SampledTank:
         """Energy in the tank, J; zero without a tank."""
         return 0.0 if self.tank is None else self.tank.level
 
-    def begin_sample(
+    def settle_sample(
         self, d: Evaluation, stored_energy: float, capacity: float, initial_level: float, dt: float
     ) -> None:
         """Deposit the energy recovered over the sample that ends now.
@@ -173,8 +173,8 @@ class SampledTank:
             return grant
         return Grant(self._grant.brake(grant, compensation, brake()), grant.share, False)
 
-    def end_sample(self, d: Evaluation, force: Array, energy: float) -> None:
-        """Hold the efforts (nv,) from now on, with ``energy`` as for :meth:`begin_sample`."""
+    def hold_effort(self, d: Evaluation, force: Array, energy: float) -> None:
+        """Hold the efforts (nv,) from now on, with ``energy`` as for :meth:`settle_sample`."""
         if self.tank is not None:
             self._sample_work.hold(d, force, self._grant.displacement, energy)
 
@@ -183,7 +183,7 @@ class SampledTank:
         self._sample_work.note_missed_updates(weight)
 
 
-class TankBudget(SampledTank):
+class TankPotential(SampledTank):
     """Holds the potential in force and changes it as far as the tank allows.
 
     The spring forces take their work from the potential; what tank and potential hold together is
@@ -217,13 +217,13 @@ class TankBudget(SampledTank):
         """Return the potential in force at a configuration (nq,), J."""
         return self.authority * self.potential.energy(q)
 
-    def begin_sample(
+    def settle_sample(
         self, d: Evaluation, stored_energy: float, capacity: float, initial_level: float, dt: float
     ) -> None:
         """Deposit the energy recovered; without a tank the whole potential is in force."""
         if capacity <= 0.0:
             self.authority, self.is_short = 1.0, False
-        super().begin_sample(d, stored_energy, capacity, initial_level, dt)
+        super().settle_sample(d, stored_energy, capacity, initial_level, dt)
 
     def change(self, q: Array, potential_for: Callable[[float], ShapedPotential]) -> float:
         """Change the potential as far as the tank covers it; return the energy added at q, J.

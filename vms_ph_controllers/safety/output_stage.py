@@ -141,7 +141,7 @@ class OutputStage:
     def apply(self, d: Evaluation, effort: Array, gains: OutputGains, dt: float) -> LimitedEfforts:
         """Return the efforts sent to the robot for a desired force (nv,), without :attr:`load`."""
         stored_energy = -d.potential_energy if gains.tank_capacity > 0.0 else 0.0
-        self._tank.begin_sample(d, stored_energy, gains.tank_capacity, gains.tank_initial, dt)
+        self._tank.settle_sample(d, stored_energy, gains.tank_capacity, gains.tank_initial, dt)
         self._store_state(d)
         load, weight = self.load, self._weight
         base_limited = self._base_limited_efforts(d, effort + load)
@@ -167,7 +167,7 @@ class OutputStage:
             force = grant.force + load
             self._limits.replace_torque(force[b:])
         # Gravity that the resting effort leaves is not counted.
-        self._tank.end_sample(d, force - (compensation - d.g), -d.potential_energy)
+        self._tank.hold_effort(d, force - (compensation - d.g), -d.potential_energy)
         reason = join(grant.reason, base_limited.reason, limited_torque.reason)
         return LimitedEfforts(force - load, reason)
 

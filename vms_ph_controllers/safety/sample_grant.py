@@ -91,10 +91,10 @@ class SampleWork:
             )
             return min(start.stored - energy - max(work, float(holding @ displacement), split), 0.0)
         if self._model.b:
-            work += self._rotation_bound(start, d, dt)
+            work += self._base_rotation_work_bound(start, d, dt)
         return start.stored - energy - work
 
-    def _rotation_bound(self, start: _SampleStart, d: Evaluation, dt: float) -> float:
+    def _base_rotation_work_bound(self, start: _SampleStart, d: Evaluation, dt: float) -> float:
         """Return an upper bound of the work that turning axes add to ``f^T (q_next - q)``, J."""
         b = self._model.b
         force, v_start, v_end = start.force[:b], start.v[:b], d.v[:b]
@@ -116,7 +116,7 @@ _ERROR_MARGIN = 0.1
 
 # Largest distance that a coordinate moves in a step of the integration, rad or m, and the largest
 # number of steps; a faster motion is not predicted.
-_MAX_MOVE = 0.2
+_MAX_STEP_TRAVEL = 0.2
 _MAX_STEPS = 16
 
 # A peak below this, J, at the very beginning of a step, is the rounding of a power of zero.
@@ -132,8 +132,8 @@ class Prediction:
             where the budget covers it.
         acceleration: (nv,) at the beginning of the sample.
         displacement: (nv,) displacement over the sample.
-        energy: upper bound of the energy given over the sample, J; infinite for a motion that is
-            too fast to be predicted.
+        max_energy: upper bound of the energy given over the sample, J; infinite for a motion that
+            is too fast to be predicted.
         q: (nq,) configuration at its end.
         v: (nv,) velocity at its end.
     """
@@ -141,20 +141,20 @@ class Prediction:
     deficit: float
     acceleration: Array
     displacement: Array
-    energy: float
+    max_energy: float
     q: Array
     v: Array
 
     def neutral_share(self, braking: "Prediction") -> float:
         """Return the share of a brake that takes out what this effort gives over the sample."""
-        if not self.energy > 0.0:
+        if not self.max_energy > 0.0:
             return 0.0
-        if not self.energy > braking.energy:
+        if not self.max_energy > braking.max_energy:
             return 1.0
-        return min(1.0, self.energy / (self.energy - braking.energy))
+        return min(1.0, self.max_energy / (self.max_energy - braking.max_energy))
 
 
-class SamplePrediction:
+class SamplePredictor:
     """Predicts the net work of held efforts, beyond that against gravity, over the sample.
 
     The motion of the robot is integrated over the whole sample by one Runge-Kutta step of fourth
@@ -167,31 +167,30 @@ class SamplePrediction:
     def __init__(self, model: VMSModel) -> None:
         self._model = model
 
-    def start_at(self, d: Evaluation, uncompensated: Array, budget: float, dt: float) -> None:
+    def start_at(self, d: Evaluation, compensation_error: Array, budget: float, dt: float) -> None:
         """Begin at a state.
 
         Args:
             d: the state.
-            uncompensated: (nv,) gravity that no actuator compensates; its work is not counted.
+            compensation_error: (nv,) compensation less gravity; its work is not counted.
             budget: energy that the sample may give, J; negative if it must take some out.
             dt: duration of the sample, s.
         """
-        self._d, self._uncompensated, self._budget, self._dt = d, uncompensated, budget, dt
+        self._d, self._budget, self._dt = d, budget, dt
+        self._compensation_error = compensation_error
 
     def predict(self, force: Array) -> Prediction:
         """Return what efforts (nv,) held over the sample do, in C++ where the terms are."""
-        d, dt = self._d, self._dt
+        d, dt, error = self._d, self._dt, self._compensation_error
         if d.sampled_algebra is not None:
-            return Prediction(
-                *d.sampled_algebra.predict(d.q, d.v, self._uncompensated, self._budget, dt, force)
-            )
-        net_force = force - self._uncompensated
+            return Prediction(*d.sampled_algebra.predict(d.q, d.v, error, self._budget, dt, force))
+        net_force = force - error
         acceleration, power = self._rates(d.q, d.v, force, net_force)
         displacement = np.zeros_like(d.v)
         distance = float(dt * (np.abs(d.v + dt * acceleration).max() + np.abs(d.v).max()))
-        if not distance < _MAX_MOVE * _MAX_STEPS:
+        if not distance < _MAX_STEP_TRAVEL * _MAX_STEPS:
             return Prediction(np.inf, acceleration, displacement, np.inf, d.q, d.v)
-        step_count = max(1, int(np.ceil(distance / _MAX_MOVE)))
+        step_count = max(1, int(np.ceil(distance / _MAX_STEP_TRAVEL)))
         h, q, v, a1, p1 = dt / step_count, d.q, d.v, acceleration, power
         integrate = self._model.integrate
         energy = peak = margin = 0.0
@@ -286,11 +285,11 @@ class SampleGrant:
 
     ``a = dt f^T v`` and ``b = dt^2 f^T M^-1 f`` for the effort f beyond the resting one. The share
     that they give is corrected and decided by the prediction of the whole sample
-    (:class:`SamplePrediction`).
+    (:class:`SamplePredictor`).
     """
 
     def __init__(self, model: VMSModel) -> None:
-        self._prediction = SamplePrediction(model)
+        self._predictor = SamplePredictor(model)
         zero, home = np.zeros(model.nv), model.neutral_configuration()
         self._no_motion = self._granted_prediction = Prediction(0.0, zero, zero, 0.0, home, zero)
 
@@ -317,7 +316,7 @@ class SampleGrant:
         if dt == 0.0:
             self._granted_prediction = self._no_motion
             return Grant(force, 1.0, True)
-        prediction = self._prediction
+        prediction = self._predictor
         prediction.start_at(d, compensation - d.g, budget, dt)
         self._budget = budget
         full_prediction = self._granted_prediction = prediction.predict(force)
@@ -350,7 +349,7 @@ class SampleGrant:
             compensation: (nv,) as before.
             strongest_effort: (nv,) the strongest brake, see :func:`strongest_brake`.
         """
-        predict, resting = self._prediction.predict, self._resting
+        predict, resting = self._predictor.predict, self._resting
         braking = predict(strongest_effort)
         if braking.deficit > 0.0 and not braking.deficit < self._granted_prediction.deficit:
             return grant.force
@@ -360,12 +359,12 @@ class SampleGrant:
         if resting.deficit <= ROUNDING:
             self._granted_prediction = resting
             return compensation
-        if not (np.isfinite(resting.energy) and resting.energy > braking.energy):
+        if not (np.isfinite(resting.max_energy) and resting.max_energy > braking.max_energy):
             return strongest_effort
         # The energy is a convex function of the share: it lies below its chord. Only a peak within
         # the sample may be too high.
-        share = _FIRST_EXCESS * (resting.energy - self._budget) / (resting.energy - braking.energy)
-        share = max(share, _SMALLEST_SHARE)
+        recovery = resting.max_energy - braking.max_energy
+        share = max(_FIRST_EXCESS * (resting.max_energy - self._budget) / recovery, _SMALLEST_SHARE)
         for _ in range(_MAX_TRIALS):
             if not share < 1.0:
                 break

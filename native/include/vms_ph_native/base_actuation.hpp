@@ -63,9 +63,9 @@ class Actuation {
   /// The wrench (b,) that the base applies for a desired one.
   ///
   /// @param desired   (b,) wrench of the law.
-  /// @param static_effort  (b,) wrench that compensates gravity.
+  /// @param static_wrench  (b,) wrench that compensates gravity.
   virtual const VectorB& apply(const ConstVector& desired_wrench,
-                               const ConstVector& static_effort) noexcept = 0;
+                               const ConstVector& static_wrench) noexcept = 0;
 
   /// Why the last wrench differs from the desired one; empty when it does not.
   virtual const Reason& reason() const noexcept = 0;
@@ -90,7 +90,7 @@ class BaseActuation final : public Actuation {
   bool is_actuated() const noexcept override { return is_actuated_; }
 
   const VectorB& apply(const ConstVector& desired_wrench,
-                       const ConstVector& static_effort) noexcept override;
+                       const ConstVector& static_wrench) noexcept override;
   const Reason& reason() const noexcept override { return reason_; }
 
  private:
@@ -118,7 +118,7 @@ class PrioritisedActuation final : public Actuation {
 
   bool is_actuated() const noexcept override { return true; }
   const VectorB& apply(const ConstVector& desired_wrench,
-                       const ConstVector& static_effort) noexcept override;
+                       const ConstVector& static_wrench) noexcept override;
   const Reason& reason() const noexcept override { return reason_; }
 
   /// The inputs (m,) that make the last wrench, N or N m.

@@ -119,9 +119,9 @@ class PoseImpedance : public StagedController {
 
   // What the posture did in the last sample.
   struct PostureSample {
-    VectorQ q;
-    VectorV effort;
-    double damping_power;  // power, W
+    VectorQ q;             // at its start
+    VectorV effort;        // (nv,) of the posture
+    double damping_power;  // in the null space, W
   };
 
   PoseEffort effort_;
@@ -129,13 +129,13 @@ class PoseImpedance : public StagedController {
   WrenchFeedback wrench_feedback_;
   std::optional<AxisGains> last_axis_gains_;
   JointReference posture_reference_;
-  VectorV weights_, ramped_weights_, last_posture_, last_stiffness_, posture_error_,
-      posture_stiffness_, friction_effort_, posture_step_;
+  VectorV weights_, ramped_weights_;  // (n,) of the posture's stiffness: as set, and in force
+  VectorV last_posture_, last_stiffness_, posture_error_, posture_stiffness_;  // (n,)
+  VectorV friction_effort_, posture_displacement_;                             // (nv,)
   std::optional<PostureSample> posture_sample_;
-  double posture_energy_ = 0.0;
+  double posture_energy_ = 0.0, smallest_singular_value_ = 0.0;  // J; of jacobian_
   Matrix6V jacobian_, momentum_map_;  // (6,nv) J, and the momentum of the task for a velocity
-  MatrixV6 mass_inverse_jt_;
-  double smallest_singular_value_ = 0.0;  // singular value
+  MatrixV6 mass_inverse_jt_;          // (nv,6) M^-1 J^T
   VectorV shape_inertia_, positions_, desired_effort_, sampled_effort_;
   MatrixV gram_;
   SymmetricEigen jacobian_eigen_, joint_jacobian_eigen_;

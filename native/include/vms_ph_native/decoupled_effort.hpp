@@ -14,8 +14,7 @@
 namespace vms_ph {
 
 /// A displacement of the reference, to the minimum of the potential, that compensates a constant
-/// unknown force; see
-/// vms_ph_controllers/references/integral_action.py.
+/// unknown force; see vms_ph_controllers/references/integral_action.py.
 class IntegralAction {
  public:
   explicit IntegralAction(int n);

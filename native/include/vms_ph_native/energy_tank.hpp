@@ -27,8 +27,8 @@ class SampleWork {
   /// Restart; no effort is held.
   void restart() noexcept { has_effort_ = has_missed_updates_ = false; }
 
-  /// Hold efforts (nv,) from a state on, where `stored_energy` joules are stored.
-  /// `displacement` (nv,) is predicted for the efforts over the sample.
+  /// Hold efforts (nv,) from a state on, where whoever computes them has stored an energy, J: that
+  /// of its springs less that of gravity. `displacement` (nv,) is predicted over the sample.
   void hold(const Evaluation& d, const VectorV& force, const VectorV& displacement,
             double stored_energy) noexcept;
 
@@ -46,16 +46,16 @@ class SampleWork {
   double recovered_energy(const Evaluation& d, double stored_energy, double dt) noexcept;
 
  private:
-  double rotation_work_bound(const Evaluation& d, double dt) const noexcept;
+  double base_rotation_work_bound(const Evaluation& d, double dt) const noexcept;
 
   const Model& model_;
   bool has_effort_ = false, has_missed_updates_ = false;
-  VectorQ q_;
-  VectorV v_, force_, safe_effort_, predicted_step_, displacement_;
-  double stored_energy_ = 0.0;
+  VectorQ start_q_;  // of the sample
+  VectorV start_v_, held_effort_, safe_effort_, predicted_displacement_, displacement_;
+  double start_stored_energy_ = 0.0;
 };
 
-/// The outcome of a sample.
+/// The predicted outcome of a sample.
 struct Prediction {
   /// Upper bound of the energy that the budget lacks for the sample, J; at most 0 if it covers it.
   double deficit = 0.0;
@@ -65,45 +65,45 @@ struct Prediction {
 
 /// Predicts the net work of held efforts, beyond that against gravity, over the sample; see
 /// vms_ph_controllers.safety.sample_grant.
-class SamplePrediction {
+class SamplePredictor {
  public:
-  explicit SamplePrediction(const Model& model);
+  explicit SamplePredictor(const Model& model);
 
   /// Begin at a state, which must stay unchanged until the last prediction.
   ///
-  /// @param unactuated_gravity  (nv,) part of gravity that no actuator compensates; its work is not
-  /// counted.
+  /// @param compensation_error  (nv,) static effort less gravity; its work is not counted.
   /// @param budget  energy that the sample may give, J; negative if it must take some out.
   /// @param dt      duration of the sample, s.
-  void begin(Evaluation& d, const VectorV& unactuated_gravity, double budget, double dt) noexcept;
+  void begin(Evaluation& d, const VectorV& compensation_error, double budget, double dt) noexcept;
 
   /// Write what efforts (nv,) held over the sample do.
   void predict(const VectorV& force, Prediction& prediction) noexcept;
 
-  /// Upper bound of the energy of the last prediction, J; infinite if the motion is too fast.
-  double energy() const noexcept { return energy_; }
+  /// Upper bound of the energy given by the last prediction, J; infinite if the motion is too fast.
+  double max_energy() const noexcept { return max_energy_; }
 
   /// Configuration (nq,) and velocity (nv,) at the end of the last prediction, if it is finite.
-  const Eigen::VectorXd& end_q() const noexcept { return step_q_; }
+  const Eigen::VectorXd& end_q() const noexcept { return q1_; }
   const VectorV& end_v() const noexcept { return v1_; }
 
  private:
-  // Write the acceleration (nv,) at q_ and a velocity; return the power of the effort, W.
+  // Write the acceleration (nv,) at stage_q_ and a velocity; return the power of the effort, W.
   double accelerate(Dynamics& dynamics, const VectorV& v, const VectorV& force,
                     VectorV& acceleration) noexcept;
-  // Power of an effort at q_ and a velocity, W.
+  // Power of an effort at stage_q_ and a velocity, W.
   double power(const VectorV& v, const VectorV& force) noexcept;
-  // Set q_ to the configuration reached from step_q_ by a displacement.
-  void move(const VectorV& displacement) noexcept;
+  // Set stage_q_ to the configuration reached from q1_ by a displacement.
+  void move(const VectorV& displacement) noexcept { model_.integrate(q1_, displacement, stage_q_); }
 
   const Model& model_;
   // The first two stages of a sample stand where those of the previous prediction did, whatever
   // the effort: each keeps its inertia.
   Dynamics first_stage_, second_stage_, later_stage_;
   Evaluation* d_ = nullptr;
-  Eigen::VectorXd step_q_, q_, velocity_, tangent_, force_, weight_, acceleration_;
-  VectorV unactuated_gravity_, a1_, a2_, a3_, a4_, v1_, v2_, v3_, v4_, displacement_;
-  double budget_ = 0.0, dt_ = 0.0, energy_ = 0.0;
+  // Stages of a Runge-Kutta step: q1_, v1_ are at its start; after the last step, at its end.
+  Eigen::VectorXd q1_, stage_q_, stage_v_, net_force_, stage_weight_, stage_acceleration_;
+  VectorV v1_, v2_, v3_, v4_, a1_, a2_, a3_, a4_, step_displacement_, compensation_error_;
+  double budget_ = 0.0, dt_ = 0.0, max_energy_ = 0.0;
 };
 
 /// Grants shares of efforts by their work W(s) = W(0) + s a + s^2 b / 2 over a sample; see
@@ -138,13 +138,13 @@ class SampleGrant {
   const Reason& reason() const noexcept { return reason_; }
 
   /// Displacement that is predicted for the last grant, (nv,).
-  const VectorV& displacement() const noexcept { return best_.displacement; }
+  const VectorV& displacement() const noexcept { return granted_effect_.displacement; }
 
  private:
-  SamplePrediction prediction_;
-  Prediction baseline_, candidate_, best_;
-  double baseline_energy_ = 0.0, budget_ = 0.0;
-  VectorV active_effort_, force_;
+  SamplePredictor predictor_;
+  Prediction static_effect_, trial_effect_, granted_effect_;  // of these efforts
+  double static_energy_ = 0.0, budget_ = 0.0;
+  VectorV active_effort_, trial_effort_;  // beyond the static one; static and a share of it
   double share_ = 1.0;
   Reason reason_;
 };
@@ -188,8 +188,8 @@ class SampledTank {
   /// @param capacity  of the tank, J; 0 for no tank.
   /// @param initial_level  after a reset, J.
   /// @param dt        time since the last update, s.
-  void begin_sample(Evaluation& d, double stored_energy, double capacity, double initial_level,
-                    double dt) noexcept;
+  void settle_sample(Evaluation& d, double stored_energy, double capacity, double initial_level,
+                     double dt) noexcept;
 
   /// Reduce an effort (nv,) to the share that the tank and `stored_energy` joules besides cover;
   /// return whether it is covered then. See SampleGrant.
@@ -206,8 +206,8 @@ class SampledTank {
   /// Why the last share was less than one; empty otherwise.
   const Reason& reason() const noexcept { return tank_ ? grant_.reason() : no_reason_; }
 
-  /// Hold the efforts (nv,) from now on, with `stored_energy` as in begin_sample().
-  void end_sample(Evaluation& d, const VectorV& force, double stored_energy) noexcept {
+  /// Hold the efforts (nv,) from now on, with `stored_energy` as in settle_sample().
+  void hold_effort(Evaluation& d, const VectorV& force, double stored_energy) noexcept {
     if (tank_) work_.hold(d, force, grant_.displacement(), stored_energy);
   }
 
@@ -221,14 +221,14 @@ class SampledTank {
   const Reason no_reason_{0};
 };
 
-/// Holds the potential in force and changes it as far as the tank allows; see
+/// Holds the potential in force and changes it as far as a tank covers it; see
 /// vms_ph_controllers.safety.energy_tank.
-class TankBudget {
+class TankPotential {
  public:
-  explicit TankBudget(const Model& model) : potential_(model), candidate_(model), tank_(model) {}
+  explicit TankPotential(const Model& model) : potential_(model), shifted_(model), tank_(model) {}
 
   const ShapedPotential& potential() const noexcept { return potential_; }  ///< V
-  double authority() const noexcept { return authority_; }  ///< in [0, 1]; one without a tank
+  double authority() const noexcept { return authority_; }  ///< share of V in force, in [0, 1]
   const std::optional<EnergyTank>& tank() const noexcept { return tank_.tank(); }
 
   /// Whether the last change was not fully covered by the tank.
@@ -248,42 +248,42 @@ class TankBudget {
 
   /// Add the energy recovered over the sample that has ended, with the exact work of the held
   /// torque.
-  /// @param dt  time since the last update, s.
-  void begin_sample(Evaluation& d, double limit_energy, double capacity, double initial_level,
-                    double dt) noexcept;
+  /// @param limit_spring_energy  of the springs at joint limits, J; dt  since the last update, s.
+  void settle_sample(Evaluation& d, double limit_spring_energy, double capacity,
+                     double initial_level, double dt) noexcept;
 
   /// Change the potential as far as the tank covers it; return the energy added at q, J.
   /// @param q       present configuration, (nq,).
-  /// @param desired_potential  after a share of the change: share -> const ShapedPotential&,
+  /// @param potential_for  after a share of the change: share -> const ShapedPotential&,
   ///                           valid until the next call.
-  template <class Potential>
-  double change(const ConstVector& q, Potential&& desired_potential) noexcept {
+  template <class PotentialFor>
+  double change(const ConstVector& q, PotentialFor&& potential_for) noexcept {
     const double last_energy = energy(q);
     is_uncovered_ = false;
-    if (!tank()) return replace_potential(q, desired_potential(1.0), last_energy);
+    if (!tank()) return replace_potential(q, potential_for(1.0), last_energy);
     // First the minimum is moved at the present authority; then the authority is adapted.
     double share = 1.0;
     const ShapedPotential* next_potential = nullptr;
     for (int k = 0; k <= kHalvings; ++k) {
       share = k < kHalvings ? std::ldexp(1.0, -k) : 0.0;
-      next_potential = &desired_potential(share);
+      next_potential = &potential_for(share);
       if (is_covered(*next_potential, q, last_energy)) break;
     }
-    return withdraw_cost(q, *next_potential, last_energy, share);
+    return pay_for_potential(q, *next_potential, last_energy, share);
   }
 
   /// Reduce a torque (n,) to the share whose work tank and potential cover; brake where none is.
   /// The spring forces take their work from the potential; what tank and potential hold together is
   /// therefore the budget of a sample.
-  void grant(Evaluation& d, VectorV& torque, const VectorV& static_effort, double limit_energy,
-             const TorqueLimits& limits, double dt) noexcept;
+  void grant(Evaluation& d, VectorV& torque, const VectorV& static_effort,
+             double limit_spring_energy, const TorqueLimits& limits, double dt) noexcept;
 
   /// Why the last share was less than one; empty otherwise.
   const Reason& reason() const noexcept { return tank_.reason(); }
 
   /// Hold the torque from now on.
-  void end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept {
-    if (tank()) tank_.end_sample(d, torque, stored_energy(d, limit_energy));
+  void hold_effort(Evaluation& d, const VectorV& torque, double limit_spring_energy) noexcept {
+    if (tank()) tank_.hold_effort(d, torque, stored_energy(d, limit_spring_energy));
   }
 
   /// Report missed updates: the safe output (n,) acts instead of the held torque.
@@ -293,15 +293,15 @@ class TankBudget {
   // Number of times a change that the tank does not cover is halved before it is refused.
   static constexpr int kHalvings = 4;
 
-  double stored_energy(Evaluation& d, double limit_energy) const noexcept;
+  double stored_energy(Evaluation& d, double limit_spring_energy) const noexcept;
   double replace_potential(const ConstVector& q, const ShapedPotential& potential,
                            double last_energy) noexcept;
   bool is_covered(const ShapedPotential& potential, const ConstVector& q,
                   double last_energy) noexcept;
-  double withdraw_cost(const ConstVector& q, const ShapedPotential& potential, double last_energy,
-                       double share) noexcept;
+  double pay_for_potential(const ConstVector& q, const ShapedPotential& potential,
+                           double last_energy, double share) noexcept;
 
-  ShapedPotential potential_, candidate_;
+  ShapedPotential potential_, shifted_;  // V; the same at another minimum
   double authority_ = 1.0;
   bool is_uncovered_ = false;
   SampledTank tank_;

@@ -21,10 +21,10 @@ struct LimitGains {
 };
 
 /// Characters that a sentence may have which names every joint of a robot.
-std::size_t reason_capacity(const Model& model);
+std::size_t max_reason_length(const Model& model);
 
 /// Clip torques (n,) to the effort limits of a robot's joints.
-void clip_to_effort(const Model& model, Eigen::Ref<Eigen::VectorXd> torque) noexcept;
+void clip_to_max_effort(const Model& model, Eigen::Ref<Eigen::VectorXd> torque) noexcept;
 
 /// Applies the effort limits of the joints and those set by a user. The model must outlive it.
 class TorqueLimits {
@@ -38,7 +38,7 @@ class TorqueLimits {
   void replace(const ConstVector& torque) noexcept { last_torque_ = torque; }
 
   /// The share, in [0, 1], of `torque - static_effort` (n,) that the effort limits admit.
-  double share_within(const ConstVector& static_effort, const ConstVector& torque) const noexcept;
+  double allowed_share(const ConstVector& static_effort, const ConstVector& torque) const noexcept;
 
   /// Torques (n,) within the limits.
   ///

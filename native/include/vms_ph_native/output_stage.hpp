@@ -111,8 +111,8 @@ class SafeOutput {
   BaseActuation actuation_;
   Evaluation d_;
   VectorB static_wrench_, wrench_;
-  VectorV braking_effort_, weight_, holding_torque_, torque_step_, torque_;
-  Eigen::VectorXd next_q_;  // (nq,)
+  VectorV braking_effort_, weight_, holding_torque_, braking_torque_, torque_;
+  Eigen::VectorXd displaced_q_;  // (nq,)
 };
 
 }  // namespace vms_ph

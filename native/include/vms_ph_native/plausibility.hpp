@@ -95,8 +95,8 @@ class StatePlausibility {
   const VectorV speed_bounds_;
   VectorV lower_, upper_;
   std::vector<JointLimit> joint_limits_;
-  VectorQ q_, last_q_;
-  VectorV v_, step_, rate_, travel_, frozen_travel_;
+  VectorQ q_, last_measured_q_;
+  VectorV v_, step_, mean_v_, frozen_path_, frozen_motion_;
   double implausible_time_ = 0.0;  // time without a position, s
   bool is_holding_ = false;
   double plausible_samples_ = 0.0, relocation_time_ = 0.0;

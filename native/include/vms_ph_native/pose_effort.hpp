@@ -167,7 +167,7 @@ class PoseEffort {
   Pose error_ = Pose::Identity();
   Eigen::Matrix3d axes_ = Eigen::Matrix3d::Identity();  // of the reference
   Eigen::Vector3d omega_ = Eigen::Vector3d::Zero();     // of the reference, in its axes
-  double rotation_power_ = 0.0;
+  double turning_power_ = 0.0;
   Matrix6 scratch_ = Matrix6::Zero();
   MatrixV null_projector_, null_stiffness_;
   Twist reference_twist_, spring_wrench_, feedforward_;

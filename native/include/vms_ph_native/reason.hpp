@@ -18,8 +18,8 @@ enum class Status : unsigned char { ok = 0, saturated = 1, holding = 2, degraded
 /// A sentence in memory of its own.
 class Reason {
  public:
-  /// @param capacity  longest sentence; a longer one is truncated.
-  explicit Reason(std::size_t capacity = 256) : text_(capacity + 1, '\0') {}
+  /// @param max_length  longest sentence; a longer one is truncated.
+  explicit Reason(std::size_t max_length = 256) : text_(max_length + 1, '\0') {}
 
   const char* text() const noexcept { return text_.data(); }
   bool empty() const noexcept { return text_[0] == '\0'; }
@@ -35,12 +35,12 @@ class Reason {
   }
 
   /// Append another sentence, if it is not empty, after a semicolon.
-  void append(const char* sentence) noexcept {
-    if (*sentence != '\0') add(empty() ? "%s" : "; %s", sentence);
+  void add_sentence(const char* sentence) noexcept {
+    if (*sentence != '\0') add_text(empty() ? "%s" : "; %s", sentence);
   }
 
   /// Append text to the sentence, formatted as by printf.
-  [[gnu::format(printf, 2, 3)]] void add(const char* format, ...) noexcept {
+  [[gnu::format(printf, 2, 3)]] void add_text(const char* format, ...) noexcept {
     std::va_list arguments;
     va_start(arguments, format);
     write(format, arguments);
@@ -49,11 +49,11 @@ class Reason {
 
  private:
   void write(const char* format, std::va_list arguments) noexcept {
-    const std::size_t capacity = text_.size() - size_;
-    const int length = std::vsnprintf(text_.data() + size_, capacity, format, arguments);
+    const std::size_t room = text_.size() - size_;  // with its end
+    const int length = std::vsnprintf(text_.data() + size_, room, format, arguments);
     if (length <= 0) return;
     const auto full_size = static_cast<std::size_t>(length);
-    size_ += full_size < capacity ? full_size : capacity - 1;
+    size_ += full_size < room ? full_size : room - 1;
   }
 
   std::vector<char> text_;

@@ -107,8 +107,8 @@ class MinimumStep {
   bool is_out_of_reach = false;  ///< whether it cannot follow the reference
 
  private:
-  VectorV solution(const Matrix3V& jacobian, const Eigen::Vector3d& position_step,
-                   const VectorV& q0, const VectorV& posture, const Bounds& bounds) const noexcept;
+  VectorV next_q(const Matrix3V& jacobian, const Eigen::Vector3d& position_step, const VectorV& q0,
+                 const VectorV& posture, const Bounds& bounds) const noexcept;
 
   const Model& model_;
   JointLimitPotential joint_limits_;

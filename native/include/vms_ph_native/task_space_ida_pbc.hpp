@@ -35,7 +35,7 @@ class TaskSpaceIDAPBC final : public Controller {
  public:
   /// Smallest singular value of the task Jacobian below which its null space changes fast with the
   /// configuration. The law contains no inverse of J and stays finite and passive.
-  static constexpr double kSingular = 0.03;
+  static constexpr double kMinSigma = 0.03;
 
   /// @param model        an arm on a fixed base, of three joints or more; it must outlive the law.
   /// @throws ModelError  a moving base, or too few joints.
@@ -46,7 +46,9 @@ class TaskSpaceIDAPBC final : public Controller {
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
   Evaluation* evaluation() noexcept override { return &d_; }
-  void note_missed_updates() noexcept override { tank_budget_.note_missed_updates(safe_torque_); }
+  void note_missed_updates() noexcept override {
+    tank_potential_.note_missed_updates(safe_torque_);
+  }
   std::vector<Gain> gains() const override { return TaskSpaceGains::table().list(gains_); }
   bool set_gain(const std::string& name, double value) noexcept override {
     return TaskSpaceGains::table().set(gains_, name, value);
@@ -60,7 +62,7 @@ class TaskSpaceIDAPBC final : public Controller {
   const VectorQ& q_star() const noexcept { return governor_.current_minimum().q; }
 
   /// The energy tank, if there is one.
-  const std::optional<EnergyTank>& tank() const noexcept { return tank_budget_.tank(); }
+  const std::optional<EnergyTank>& tank() const noexcept { return tank_potential_.tank(); }
 
  private:
   const Command& hold_gravity() noexcept;
@@ -80,12 +82,11 @@ class TaskSpaceIDAPBC final : public Controller {
   JointLimitPotential joint_limits_;
   TorqueLimits torque_limits_;
   ReferenceGovernor governor_;
-  TankBudget tank_budget_;
+  TankPotential tank_potential_;
   Evaluation d_, minimum_state_;
   Eigen::VectorXd zero_velocity_;
 
-  // The weight of a task stiffness, with what it was computed for: the minimum, these gains and
-  // the share of the other stiffness.
+  // The weight of a task stiffness, with the minimum and the gains that it was computed for.
   WeightMatrix weight_matrix_;
   std::uint64_t weight_minimum_id_ = 0;
   double weight_stiffness_ = 0.0, weight_null_ = 0.0, weight_share_ = 0.0, weight_iso_ = 0.0;

@@ -32,7 +32,7 @@ class WheeledController : public Controller {
     }
     if (!terms_.compute(state)) return hold(state.q, terms_.reason());
     age_ = state.age;
-    const char* const failure = drive(reference, dt);
+    const char* const failure = write_command(reference, dt);
     return failure ? hold(state.q, failure) : command_;
   }
 
@@ -61,7 +61,7 @@ class WheeledController : public Controller {
 
   /// Write the command at the state of `terms_`; its base wrench stays zero. Returns why there is
   /// none; null on success.
-  virtual const char* drive(const Reference& reference, double dt) noexcept = 0;
+  virtual const char* write_command(const Reference& reference, double dt) noexcept = 0;
 
   /// Command the smallest torques S_j^T tau = f of all joints, within the limits. Returns why there
   /// are none; null on success.
@@ -96,7 +96,7 @@ class WheeledController : public Controller {
   const Command& hold(const ConstVector& q, const char* reason) noexcept {
     d_at_rest_.set(q, zero_velocity_);
     safe_command_.torque = d_at_rest_.g().tail(n_);
-    clip_to_effort(model_, safe_command_.torque);
+    clip_to_max_effort(model_, safe_command_.torque);
     safe_command_.reason = reason;
     return safe_command_;
   }

@@ -85,24 +85,24 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_sett
       state_plausibility_(model, options.bounds),
       torque_limits_(model),
       motion_limits_(model_),
-      budget_(model_,
-              BaseWrenchLimiter(model, checked_allocation(model, options), options.base_actuated,
-                                options.weights),
-              delay_),
+      delayed_grant_(model_,
+                     BaseWrenchLimiter(model, checked_allocation(model, options),
+                                       options.base_actuated, options.weights),
+                     delay_),
       safe_output_(model_, options.allocation, options.base_actuated),
       effort_queue_(model_, delay_),
       d_(model_),
       rest_state_(model),
       tank_(initial_settings.tank_capacity, initial_settings.tank_initial),
-      ceiling_(delay_),
+      debt_ceiling_(delay_),
       zero_velocity_(VectorV::Zero(model.nv())) {
-  static_effort_ = unactuated_gravity_ = effort_ = brake_ = next_velocity_ = zero_velocity_;
+  static_effort_ = compensation_error_ = effort_ = brake_ = next_velocity_ = zero_velocity_;
   output_.effort = acting_effort_ = jump_ = zero_velocity_;
 }
 
 void PortGuard::restart() noexcept {
   tank_ = EnergyTank(settings.tank_capacity, settings.tank_initial);
-  ceiling_ = DebtCeiling(delay_);
+  debt_ceiling_ = DebtCeiling(delay_);
   certificate_ = Certificate();
   first_loss_.clear();
   torque_limits_.restart();
@@ -117,19 +117,19 @@ bool PortGuard::engage(const ConstVector& q, const ConstVector& v,
   state_plausibility_.restart(q, v);
   restart();
   d_.set(q, v);
-  budget_.unactuated_gravity(d_, unactuated_gravity_);
+  delayed_grant_.compensation_error(d_, compensation_error_);
   has_acting_effort_ = is_effort(acting_effort);
   if (has_acting_effort_) {
     acting_effort_ = acting_effort;
-    budget_.saturate(acting_effort_);
+    delayed_grant_.saturate(acting_effort_);
   } else {
-    budget_.static_effort(d_, acting_effort_);
+    delayed_grant_.static_effort(d_, acting_effort_);
   }
-  effort_ = acting_effort_ - unactuated_gravity_;
-  budget_.static_effort(d_, static_effort_);
+  effort_ = acting_effort_ - compensation_error_;
+  delayed_grant_.static_effort(d_, static_effort_);
   effort_queue_.restart(effort_, acting_effort_ - static_effort_);
-  ceiling_.restart(d_.kinetic_energy());
-  effort_queue_.begin_effort(d_, ceiling_.motion_energy());
+  debt_ceiling_.restart(d_.kinetic_energy());
+  effort_queue_.begin_effort(d_, debt_ceiling_.motion_energy_bound());
   return true;
 }
 
@@ -159,7 +159,7 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   d_.set(q, next_velocity_);
   update_tank(dt);
   certificate_.duration += dt;
-  budget_.static_effort(d_, static_effort_);
+  delayed_grant_.static_effort(d_, static_effort_);
   const bool is_reflex = judgement.must_hold() || !is_effort(effort);
   bool is_fading = false, is_wrench_limited = false;
   if (is_reflex) {
@@ -170,27 +170,27 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   } else {
     effort_ = effort;
     is_fading = add_fading_jump(dt);
-    is_wrench_limited = budget_.saturate(effort_);
+    is_wrench_limited = delayed_grant_.saturate(effort_);
   }
-  if (is_wrench_limited) reason_.append(reasons::base_wrench_limited);
+  if (is_wrench_limited) reason_.add_sentence(reasons::base_wrench_limited);
   limit_effort(static_effort_, sample_time, dt);
   const double level = settings.freeze ? std::min(tank_.level, 0.0) : tank_.level;
-  if (is_fading) reason_.append("fading in");
-  budget_.grant(d_, effort_, effort_queue_, level, ceiling_, sample_time);
-  if (budget_.reason()[0] != '\0') {
+  if (is_fading) reason_.add_sentence("fading in");
+  delayed_grant_.grant(d_, effort_, effort_queue_, level, debt_ceiling_, sample_time);
+  if (delayed_grant_.reason()[0] != '\0') {
     torque_limits_.replace(effort_.tail(n_));
-    reason_.append(budget_.reason());
+    reason_.add_sentence(delayed_grant_.reason());
   }
-  count_sample(is_reflex, !reason_.empty(), budget_.is_braking());
-  send(budget_.active_part(), is_reflex);
-  effort_queue_.begin_effort(d_, ceiling_.motion_energy());
+  count_sample(is_reflex, !reason_.empty(), delayed_grant_.is_braking());
+  send(delayed_grant_.active_part(), is_reflex);
+  effort_queue_.begin_effort(d_, debt_ceiling_.motion_energy_bound());
   return output_;
 }
 
 /// Send the effort in effort_, whose part beyond the static effort is `active_part` (nv,).
 void PortGuard::send(const VectorV& active_part, bool is_reflex) noexcept {
-  budget_.unactuated_gravity(d_, unactuated_gravity_);
-  effort_queue_.send(effort_ - unactuated_gravity_, active_part);
+  delayed_grant_.compensation_error(d_, compensation_error_);
+  effort_queue_.send(effort_ - compensation_error_, active_part);
   if (is_reflex) {
     acting_effort_ = effort_;
     has_acting_effort_ = true;
@@ -231,7 +231,7 @@ void PortGuard::update_tank(double dt) noexcept {
   double work = effort_queue_.work(d_, dt);
   if (is_lost) {
     // The motion is of these efforts rather than of a push.
-    work = std::max(work, kinetic_energy - ceiling_.motion_energy());
+    work = std::max(work, kinetic_energy - debt_ceiling_.motion_energy_bound());
     const double largest_work = effort_queue_.largest_work();
     if (largest_work > 0.0)
       certificate_.add_unsettled(largest_work - (tank_.budget - tank_.given_energy));
@@ -239,10 +239,10 @@ void PortGuard::update_tank(double dt) noexcept {
   tank_.withdraw(work);
   const double refilled_energy = tank_.refill(settings.freeze ? 0.0 : settings.refill_power * dt);
   const double unobserved_work =
-      ceiling_.update(tank_.level, work, kinetic_energy, refilled_energy);
+      debt_ceiling_.update(tank_.level, work, kinetic_energy, refilled_energy);
   update_surplus(kinetic_energy);
   certificate_.largest_unseen = std::max(certificate_.largest_unseen, unobserved_work);
-  certificate_.lent = ceiling_.largest_loan();
+  certificate_.lent = debt_ceiling_.largest_loan();
   double potential_energy = 0.0;
   if (gravity_free_model_) {
     rest_state_.set(d_.q(), zero_velocity_);
@@ -260,7 +260,7 @@ void PortGuard::update_surplus(double kinetic_energy) noexcept {
   const double surplus = kinetic_energy - tank_.given_energy;
   if (!has_surplus_) {
     initial_surplus_ = surplus;
-  } else if (budget_.holds_weight(d_)) {  // what is not held falls
+  } else if (delayed_grant_.holds_weight(d_)) {  // what is not held falls
     certificate_.supplied = std::max(certificate_.supplied, surplus - initial_surplus_);
     if (surplus - surplus_ > kEnergyRise && surplus > initial_surplus_) ++rise_count_;
   }
@@ -291,7 +291,7 @@ void PortGuard::limit_effort(const VectorV& static_effort, double sample_time, d
     const auto max_torque = (settings.torque_share * gravity_model_.max_effort()).array();
     if ((effort_.tail(n_).cwiseAbs().array() > max_torque).any()) {
       effort_.tail(n_) = effort_.tail(n_).array().min(max_torque).max(-max_torque).matrix();
-      reason_.add(
+      reason_.add_text(
           reason_.empty() ? "torque at %.0f%% of its limit" : "; torque at %.0f%% of its limit",
           100.0 * settings.torque_share);
     }
@@ -299,16 +299,16 @@ void PortGuard::limit_effort(const VectorV& static_effort, double sample_time, d
   const VectorV& torque = torque_limits_.apply(effort_.tail(n_), static_effort.tail(n_),
                                                d_.v().tail(n_), settings.max_torque_rate, 0.0, dt);
   effort_.tail(n_) = torque;
-  reason_.append(torque_limits_.reason().text());
+  reason_.add_sentence(torque_limits_.reason().text());
   if (!MotionLimits::is_limited(settings)) return;
-  budget_.strongest_brake(d_, sample_time, brake_);
-  budget_.next_velocity(d_, effort_queue_, sample_time, next_velocity_);
+  delayed_grant_.strongest_brake(d_, sample_time, brake_);
+  delayed_grant_.next_velocity(d_, effort_queue_, sample_time, next_velocity_);
   const double share = motion_limits_.share(d_, next_velocity_, effort_, brake_, static_effort,
                                             settings, sample_time);
   if (!(share < 1.0)) return;
   effort_ = brake_ + share * (effort_ - brake_);
   torque_limits_.replace(effort_.tail(n_));
-  reason_.append(motion_limits_.reason().text());
+  reason_.add_sentence(motion_limits_.reason().text());
 }
 
 /// Write the safe output to effort_.
@@ -329,10 +329,10 @@ const GuardedEffort& PortGuard::update_without_state(const ConstVector& q, const
   effort_queue_.skip_state(is_valid_step || dt == 0.0 ? dt : kLongestSample);
   set_safe_effort(q, v, sample_time);
   d_.set(q, zero_velocity_);
-  budget_.static_effort(d_, static_effort_);
+  delayed_grant_.static_effort(d_, static_effort_);
   brake_ = effort_ - static_effort_;
   const double level = settings.freeze ? std::min(tank_.level, 0.0) : tank_.level;
-  brake_ *= effort_queue_.share_within(brake_, level, sample_time);
+  brake_ *= effort_queue_.covered_share(brake_, level, sample_time);
   effort_ = static_effort_ + brake_;
   send(brake_, true);
   effort_queue_.advance_without_state();

@@ -294,11 +294,11 @@ void VelocityGuard::count_energy(const JointValues& new_positions) noexcept {
       unit_energy_[k] += 0.25 * elapsed_time_ / static_cast<double>(lost_samples_ + 1) * square_sum;
     } else if (elapsed_time_ > 0.0) {
       const double rate = (new_positions[k] - positions_[k]) / elapsed_time_;
-      const double range =
-          servos_[k].max_effort / (error_factors_[1] * servos_[k].damping);  // linear
-      const double capped_rate = std::clamp(rate, 0.5 * (command - range), 0.5 * (command + range));
+      const double linear_range = servos_[k].max_effort / (error_factors_[1] * servos_[k].damping);
+      const double capped_rate =
+          std::clamp(rate, 0.5 * (command - linear_range), 0.5 * (command + linear_range));
       unit_energy_[k] += elapsed_time_ * (capped_rate * (command - capped_rate) -
-                                          range * std::abs(rate - capped_rate));
+                                          linear_range * std::abs(rate - capped_rate));
     }
   }
 }

@@ -91,8 +91,8 @@ ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_ala
       sums_((std::size_t{1} << (window_count - 1)) + 1, Sums(model_.nv())),
       last_q_(VectorQ::Zero(model_.nq())),
       noise_covariance_(MatrixV::Zero(model_.nv(), model_.nv())) {
-  last_p_ = last_g_ = model_effort_ = displacement_ = VectorV::Zero(model_.nv());
-  impulse_ = scaled_impulse_ = variances_ = last_p_;
+  last_momentum_ = last_weight_ = known_effort_ = displacement_ = VectorV::Zero(model_.nv());
+  impulse_ = scaled_impulse_ = variances_ = last_momentum_;
   restart_windows();
 }
 
@@ -159,10 +159,10 @@ void ContactDetector::add_work(const ExternalImpulse& impulse) noexcept {
   sample_work_ = Work();
   if (has_last_state_) {
     model_.difference(last_q_, d.q(), displacement_);
-    model_effort_ = impulse.effort + impulse.friction;
+    known_effort_ = impulse.effort + impulse.friction;
     sample_work_.is_valid = true;
-    sample_work_.work = energy - last_energy_ - model_effort_.dot(displacement_);
-    sample_work_.start_variance = work_variance(last_p_, last_g_);
+    sample_work_.work = energy - last_energy_ - known_effort_.dot(displacement_);
+    sample_work_.start_variance = work_variance(last_momentum_, last_weight_);
     sample_work_.end_variance = work_variance(d.momentum(), d.g());
     sample_work_.effort_noise = effort_variances_.dot(displacement_.cwiseAbs2());
     sample_work_.slow_error = displacement_.cwiseAbs().dot(impulse.slow_error) / impulse.dt;
@@ -171,13 +171,13 @@ void ContactDetector::add_work(const ExternalImpulse& impulse) noexcept {
   has_last_state_ = true;
   last_energy_ = energy;
   last_q_ = d.q();
-  last_p_ = d.momentum();
-  last_g_ = d.g();
+  last_momentum_ = d.momentum();
+  last_weight_ = d.g();
 }
 
 double ContactDetector::work_variance(const VectorV& momentum, const VectorV& gravity) noexcept {
   return velocity_variances_.dot(momentum.cwiseAbs2()) +
-         position_variances_.dot((gravity - model_effort_).cwiseAbs2());
+         position_variances_.dot((gravity - known_effort_).cwiseAbs2());
 }
 
 /// Find the thresholds, for samples half as long, s; they serve until samples are half or twice as
@@ -186,11 +186,11 @@ void ContactDetector::find_thresholds(double dt) noexcept {
   if (threshold_period_ > 0.0 && dt > 0.5 * threshold_period_ && dt < 2.0 * threshold_period_)
     return;
   const int nv = model_.nv();
-  const double p_tail = std::min(0.5, false_alarms_ * 0.5 * dt / kHour / (2 * window_count_));
+  const double tail = std::min(0.5, false_alarms_ * 0.5 * dt / kHour / (2 * window_count_));
   threshold_period_ = dt;
-  momentum_threshold_ = chi_square_quantile(p_tail, nv);
-  energy_threshold_ = chi_square_quantile(p_tail, 1);
-  joint_threshold_ = chi_square_quantile(p_tail / nv, 1);
+  momentum_threshold_ = chi_square_quantile(tail, nv);
+  energy_threshold_ = chi_square_quantile(tail, 1);
+  joint_threshold_ = chi_square_quantile(tail / nv, 1);
 }
 
 void ContactDetector::test_momentum(const ExternalImpulse& impulse) noexcept {

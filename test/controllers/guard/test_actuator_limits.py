@@ -11,7 +11,7 @@ import pytest
 
 from vms_ph_controllers import Status
 from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
-from vms_ph_controllers.guard.sample_budget import BaseWrenchLimiter
+from vms_ph_controllers.guard.delayed_grant import BaseWrenchLimiter
 from vms_ph_dynamics import Allocation, ModelError, VMSModel
 from vms_ph_io import robots
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers.guard import PortGuard, PositionGuard, TeleoperationSide, VelocityGuard
+from vms_ph_controllers.guard.delayed_grant import BaseWrenchLimiter, DelayedGrant
 from vms_ph_controllers.guard.effort_queue import DebtCeiling, EffortQueue
 from vms_ph_controllers.guard.motion_limits import _largest_rate_share, _largest_root
-from vms_ph_controllers.guard.sample_budget import BaseWrenchLimiter, SampleBudget
 from vms_ph_dynamics import VMSModel
 
 from .test_servo_guard import sliders
@@ -81,7 +81,7 @@ def test_unseen_an_effort_is_sent_as_far_as_the_level_covers_it() -> None:
 def test_an_effort_is_clear_where_the_tank_holds_twice_its_largest_work() -> None:
     model = sliders(1)
     d, force = model.evaluate(np.zeros(1), np.ones(1)), np.array([0.5])
-    budget, dt = SampleBudget(model, BaseWrenchLimiter(model), 0), 0.18
+    budget, dt = DelayedGrant(model, BaseWrenchLimiter(model), 0), 0.18
     # Of 1 kg that is pushed along its motion from 1 m/s on, over just less than 0.2 m.
     work = 0.5 * ((1.0 + dt * 0.5) ** 2 - 1.0)
     for level, is_clear in ((2.01 * work, True), (1.99 * work, False)):

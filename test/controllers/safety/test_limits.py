@@ -8,7 +8,7 @@ import pytest
 
 from vms_ph_controllers.potentials.shaped_potential import ShapedPotential
 from vms_ph_controllers.safety.base_actuation import BaseActuation, step_share
-from vms_ph_controllers.safety.energy_tank import EnergyTank, TankBudget
+from vms_ph_controllers.safety.energy_tank import EnergyTank, TankPotential
 from vms_ph_controllers.safety.limits import TorqueLimits
 from vms_ph_controllers.safety.output_stage import OutputStage
 from vms_ph_controllers.safety.sample_grant import strongest_brake
@@ -104,9 +104,9 @@ def test_a_tank_pays_for_what_a_potential_gains(panda: VMSModel) -> None:
         return 0.5 * 40.0 * 7 * (0.2 + share * 0.15) ** 2
 
     for level, share in ((50.0, 1.0), (1.1 * (after(0.25) - before), 0.25)):
-        budget = TankBudget(panda)
+        budget = TankPotential(panda)
         budget.reset(old)
-        budget.begin_sample(panda.evaluate(now, REST), 0.0, 60.0, level, 1e-3)
+        budget.settle_sample(panda.evaluate(now, REST), 0.0, 60.0, level, 1e-3)
         added = budget.change(now, lambda s: ShapedPotential(panda, q + s * change, 40.0))
         assert added == pytest.approx(after(share) - before)
         assert budget.level == pytest.approx(level - added)

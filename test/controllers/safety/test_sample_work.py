@@ -8,7 +8,7 @@ import pytest
 
 from vms_ph_controllers.safety.sample_grant import (
     SampleGrant,
-    SamplePrediction,
+    SamplePredictor,
     SampleWork,
     _largest_share,
     strongest_brake,
@@ -50,17 +50,17 @@ def test_a_brake_takes_out_what_the_budget_lacks_and_is_gentle_where_little_is_l
     kept: float, panda: VMSModel
 ) -> None:
     d, dt = panda.evaluate(Q, np.array([0.3, -0.2, 0.4, 0.1, -0.3, 0.2, 0.1])), 2e-3
-    prediction, strongest = SamplePrediction(panda), strongest_brake(d, dt)
+    prediction, strongest = SamplePredictor(panda), strongest_brake(d, dt)
     prediction.start_at(d, np.zeros(7), 0.0, dt)
     # The compensation is held while the weight changes: that gives 9 uJ.
-    budget = kept * prediction.predict(d.g).energy
+    budget = kept * prediction.predict(d.g).max_energy
     grant = SampleGrant(panda)
     granted = grant.grant(d, d.g + 2.0 * np.sign(d.v), d.g, budget, dt)
     assert not granted.is_covered
     force, along = grant.brake(granted, d.g, strongest) - d.g, strongest - d.g
     share = float(force @ along) / float(along @ along)
     np.testing.assert_allclose(force, share * along, atol=1e-9 * np.abs(along).max())
-    energy = prediction.predict(d.g + force).energy
+    energy = prediction.predict(d.g + force).max_energy
     assert energy <= budget
     assert energy > 1.2 * budget if kept < 0.0 else share == pytest.approx(0.01)  # the smallest
     np.testing.assert_array_equal(grant.displacement, prediction.predict(d.g + force).displacement)
@@ -76,18 +76,18 @@ def test_a_covered_effort_is_granted_whole(panda: VMSModel) -> None:
 
 def test_a_long_sample_is_predicted_as_its_parts(panda: VMSModel) -> None:
     v, parts, dt = np.array([6.0, -4.0, 3.0, 5.0, -3.0, 8.0, 6.0]), 40, 0.08
-    d, force, prediction = panda.evaluate(Q, v), panda.evaluate(Q, v).g, SamplePrediction(panda)
+    d, force, prediction = panda.evaluate(Q, v), panda.evaluate(Q, v).g, SamplePredictor(panda)
     prediction.start_at(d, np.zeros(7), 0.0, dt)
     whole, energy = prediction.predict(force), 0.0
     for _ in range(parts):
         prediction.start_at(d, np.zeros(7), 0.0, dt / parts)
         part = prediction.predict(force)
-        energy += part.energy
+        energy += part.max_energy
         d = panda.evaluate(part.q, part.v)
     # Steps of a fifth of a radian in place of some of 0.02.
     np.testing.assert_allclose(whole.q, d.q, atol=1e-4)
     np.testing.assert_allclose(whole.v, d.v, atol=1e-2)
-    assert whole.energy == pytest.approx(energy, abs=0.05 * d.kinetic_energy)
+    assert whole.max_energy == pytest.approx(energy, abs=0.05 * d.kinetic_energy)
 
 
 def test_in_debt_an_effort_along_the_motion_is_granted_no_share(panda: VMSModel) -> None:

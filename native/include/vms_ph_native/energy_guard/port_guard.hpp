@@ -26,7 +26,7 @@
 namespace vms_ph {
 
 /// Finds the wrench that the actuators of a base give for a desired one, within their limits; see
-/// vms_ph_controllers.guard.sample_budget. After construction nothing allocates or throws.
+/// vms_ph_controllers.guard.delayed_grant. After construction nothing allocates or throws.
 class BaseWrenchLimiter {
  public:
   /// Serve a base. Without an allocation it can apply any wrench; one that is not actuated none.
@@ -67,28 +67,27 @@ class UnobservedWork {
 
   /// Count the work of a sample, J; return the largest of the last samples up to its end, J.
   double add(double work) noexcept {
-    start_work_[next_index_] = total_work_;
+    prior_work_[next_index_] = total_work_;
     next_index_ = (next_index_ + 1) % size_;
     total_work_ += work;
     double smallest_work = total_work_;
-    for (std::size_t i = 0; i < size_; ++i) smallest_work = std::min(smallest_work, start_work_[i]);
+    for (std::size_t i = 0; i < size_; ++i) smallest_work = std::min(smallest_work, prior_work_[i]);
     return total_work_ - smallest_work;
   }
 
  private:
-  std::array<double, kMaxDelay + 1> start_work_{};  // given before each sample, J
+  std::array<double, kMaxDelay + 1> prior_work_{};  // given before each sample, J
   std::size_t size_, next_index_ = 0;
   double total_work_ = 0.0;
 };
 
-/// Keeps efforts that repay a debt from raising it; see
-/// vms_ph_controllers.guard.effort_queue.
+/// Keeps efforts that repay a debt from raising it; see vms_ph_controllers.guard.effort_queue.
 class DebtCeiling {
  public:
   explicit DebtCeiling(int delay) noexcept : unobserved_work_(delay) {}
 
   /// Begin with a kinetic energy, J.
-  void restart(double kinetic_energy) noexcept { motion_energy_ = kinetic_energy; }
+  void restart(double kinetic_energy) noexcept { motion_energy_bound_ = kinetic_energy; }
 
   /// Update the ceiling after a sample.
   ///
@@ -98,7 +97,7 @@ class DebtCeiling {
   /// @param friction_energy  taken as lost to friction in the sample, J.
   /// @return the work that no state has shown yet, J.
   double update(double level, double work, double kinetic_energy, double friction_energy) noexcept {
-    motion_energy_ = std::max(kinetic_energy, motion_energy_ + work - friction_energy);
+    motion_energy_bound_ = std::max(kinetic_energy, motion_energy_bound_ + work - friction_energy);
     const double unobserved_work = unobserved_work_.add(work), debt = -level;
     if (debt <= SampleGrant::kRounding) {
       ceiling_ = 0.0;
@@ -108,25 +107,25 @@ class DebtCeiling {
     const double loan = std::max(kMinLoan, kLoanShare * kinetic_energy);
     largest_loan_ = std::max(largest_loan_, loan);
     // A share of the energy of the motion when the debt began, as it could be risked then.
-    const double risk_limit = kRiskShare * std::max(0.0, motion_energy_ - debt);
+    const double risk_limit = kRiskShare * std::max(0.0, motion_energy_bound_ - debt);
     ceiling_ = std::max(ceiling_, std::min(unobserved_work, risk_limit) + loan);
     if (debt > ceiling_) ceiling_ = debt + std::min(loan, debt - ceiling_);
     margin_ = ceiling_ - debt;
     return unobserved_work;
   }
 
-  /// Sum by which efforts, those under way included, may raise the root of twice the kinetic
-  /// energy at a level, J.
-  double speed_rise(double level) const noexcept {
+  /// Sum by which efforts, those under way included, may raise |v|_M, the root of twice the kinetic
+  /// energy, at a level, J.
+  double v_norm_rise(double level) const noexcept {
     const double risk = level < -SampleGrant::kRounding
                             ? kRiskShare * std::max(0.0, margin_)
-                            : std::max(0.0, level) + kRiskShare * motion_energy_;
-    return std::sqrt(2.0 * (motion_energy_ + risk)) - std::sqrt(2.0 * motion_energy_);
+                            : std::max(0.0, level) + kRiskShare * motion_energy_bound_;
+    return std::sqrt(2.0 * (motion_energy_bound_ + risk)) - std::sqrt(2.0 * motion_energy_bound_);
   }
 
   /// Largest energy of the motion after the last state as long as no more is given, J: kinetic
   /// energy and what contacts may hold.
-  double motion_energy() const noexcept { return motion_energy_; }
+  double motion_energy_bound() const noexcept { return motion_energy_bound_; }
 
   /// Largest loan so far, J.
   double largest_loan() const noexcept { return largest_loan_; }
@@ -140,8 +139,8 @@ class DebtCeiling {
   static constexpr double kRiskShare = 0.8;
 
   UnobservedWork unobserved_work_;
-  double ceiling_ = 0.0, motion_energy_ = 0.0, largest_loan_ = kMinLoan;
-  double margin_ = kInfinity;
+  double ceiling_ = 0.0, motion_energy_bound_ = 0.0, largest_loan_ = kMinLoan;
+  double margin_ = kInfinity;  // of a debt below the ceiling, J
 };
 
 /// A queue of efforts: one sent in a sample acts from `delay` samples later on, for a sample.
@@ -166,8 +165,8 @@ class EffortQueue {
 
   /// Note the state at which the first effort of the queue begins to act.
   ///
-  /// @param motion_energy  largest energy of the motion after it, see DebtCeiling, J.
-  void begin_effort(Evaluation& d, double motion_energy) noexcept;
+  /// @param motion_energy_bound  largest energy of the motion after it, see DebtCeiling, J.
+  void begin_effort(Evaluation& d, double motion_energy_bound) noexcept;
 
   /// Write the velocity (nv,) over a time, s, since the last state; zero after lost ones.
   void mean_velocity(const ConstVector& q, double dt, VectorV& result) noexcept;
@@ -185,7 +184,7 @@ class EffortQueue {
   double largest_work() const noexcept;
 
   /// The share of an effort beyond the static one (nv,) that a level, J, covers, unseen.
-  double share_within(const VectorV& active_part, double level, double dt) noexcept;
+  double covered_share(const VectorV& active_part, double level, double dt) noexcept;
 
   /// The energy given since the last state, J; at most, and no credit, after lost ones.
   double work(Evaluation& d, double dt) noexcept;
@@ -196,7 +195,7 @@ class EffortQueue {
   }
   const VectorV& effort_at(int k) const noexcept { return efforts_[index(k)]; }
   void advance_time(double dt) noexcept;
-  double norm(const VectorV& effort) noexcept;
+  double effort_norm(const VectorV& effort) noexcept;
 
   const Model& model_;
   const int delay_;
@@ -205,21 +204,21 @@ class EffortQueue {
   SampleWork sample_work_;
   bool has_start_state_ = false, is_measured_ = true;
   VectorQ start_configuration_;
-  double start_potential_ = 0.0;
-  double start_speed_ = 0.0, speed_ = 0.0, path_length_ = 0.0, work_error_ = 0.0;
+  double start_potential_energy_ = 0.0;
+  // Bounds at the last state and now: of |v|_M, of its integral, and of the error of the work, J.
+  double start_v_norm_ = 0.0, v_norm_ = 0.0, path_length_ = 0.0, work_error_ = 0.0;
   Evaluation last_state_;  // the one after which states were lost
   bool has_weight_ = false;
-  Cholesky inertia_;
+  Cholesky M_factor_;
   VectorV acting_effort_, acting_active_part_, displacement_, scratch_;
   const VectorV zero_velocity_;
 };
 
-/// Predicts the efforts under way, then grants a share of the next one; see
-/// vms_ph_controllers.guard.sample_budget.
-class SampleBudget {
+/// Predicts the efforts under way, then grants a share of the next one; as in delayed_grant.py.
+class DelayedGrant {
  public:
   /// @param delay  of the guard, samples.
-  SampleBudget(const Model& model, BaseWrenchLimiter wrench_limiter, int delay);
+  DelayedGrant(const Model& model, BaseWrenchLimiter wrench_limiter, int delay);
 
   /// Replace an effort (nv,) that is sent by the one that acts, with the torques of joints that are
   /// sent; return whether it is another one.
@@ -228,8 +227,8 @@ class SampleBudget {
   /// Write the effort (nv,) that compensates gravity as far as the actuators can.
   void static_effort(Evaluation& d, VectorV& result) noexcept;
 
-  /// Write the part of gravity (nv,) that no actuator holds; its work does not count.
-  void unactuated_gravity(Evaluation& d, VectorV& result) noexcept;
+  /// Write the static effort less gravity (nv,), which no actuator gives; its work does not count.
+  void compensation_error(Evaluation& d, VectorV& result) noexcept;
 
   /// Whether the actuators hold the whole weight.
   bool holds_weight(Evaluation& d) noexcept;
@@ -263,19 +262,19 @@ class SampleBudget {
   bool is_surely_covered(Evaluation& d, const VectorV& effort, const EffortQueue& effort_queue,
                          double level, double kinetic_energy, double dt) noexcept;
   double neutral_share(const VectorV& effort) noexcept;
-  double speed_rise(const VectorV& active_part, double dt) noexcept;
+  double v_norm_rise(const VectorV& active_part, double dt) noexcept;
   void replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept;
 
   const Model& model_;
   BaseWrenchLimiter wrench_limiter_;
   const int sample_count_;  // from a state to the end of an effort that it led to
   Evaluation predicted_state_;
-  SamplePrediction prediction_;
-  Prediction candidate_;
+  SamplePredictor predictor_;
+  Prediction prediction_;  // of an effort under way or tried
   SampleGrant grant_;
   TorqueLimits torque_limits_;
-  Cholesky inertia_;
-  VectorV static_effort_, unactuated_gravity_, net_effort_, active_part_, scratch_, held_weight_,
+  Cholesky M_factor_;
+  VectorV static_effort_, compensation_error_, net_effort_, active_part_, scratch_, held_weight_,
       brake_;
   const char* reason_ = "";
   bool is_braking_ = false;
@@ -313,8 +312,8 @@ class MotionLimits {
   bool tighten(double share, double& share_bound) noexcept;
 
   const Model& model_;
-  VectorV braked_velocity_, velocity_step_, effort_change_, braked_effort_, direction_;
-  Cholesky inertia_;
+  VectorV braked_velocity_, velocity_step_, effort_change_, braked_effort_, unit_force_effort_;
+  Cholesky M_factor_;
   Reason reason_;
 };
 
@@ -409,14 +408,14 @@ class PortGuard {
   StatePlausibility state_plausibility_;
   TorqueLimits torque_limits_;
   MotionLimits motion_limits_;
-  SampleBudget budget_;
+  DelayedGrant delayed_grant_;
   SafeOutput safe_output_;
   EffortQueue effort_queue_;
   Evaluation d_, rest_state_;
   EnergyTank tank_;
-  DebtCeiling ceiling_;
+  DebtCeiling debt_ceiling_;
   Certificate certificate_;
-  VectorV static_effort_, unactuated_gravity_, effort_, brake_, next_velocity_, acting_effort_,
+  VectorV static_effort_, compensation_error_, effort_, brake_, next_velocity_, acting_effort_,
       jump_;
   const VectorV zero_velocity_;
   bool has_acting_effort_ = false, has_jump_ = false, has_last_potential_ = false;

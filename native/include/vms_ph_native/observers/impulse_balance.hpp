@@ -98,9 +98,9 @@ class ImpulseBalance {
   StateTerms terms_[2];
   int latest_index_ = 0;
   bool has_last_state_ = false, has_rate_change_ = false;
-  VectorV rate_change_, second_difference_, slow_error_;
-  MatrixV inertia_, scaled_inertia_;
-  MatrixBN connection_;  // mean of both ends
+  VectorV rate_change_, second_difference_, slow_error_;  // of momentum_rate; effort
+  MatrixV inertia_, scaled_inertia_;  // in these coordinates; times velocity variances
+  MatrixBN connection_;               // mean of both ends
   ExternalImpulse impulse_;
 };
 

@@ -81,12 +81,12 @@ class ContactDetector {
   int count_ = 0, newest_index_ = 0, samples_without_contact_ = 0;
   bool has_contact_ = false, has_last_state_ = false;
   double threshold_period_ = 0.0, momentum_threshold_ = 0.0, energy_threshold_ = 0.0,
-         joint_threshold_ = 0.0;
+         joint_threshold_ = 0.0, last_energy_ = 0.0;
   Work sample_work_;
   VectorQ last_q_;
-  VectorV last_p_, last_g_, model_effort_, displacement_, impulse_, scaled_impulse_, variances_;
+  VectorV last_momentum_, last_weight_, known_effort_, displacement_;
+  VectorV impulse_, scaled_impulse_, variances_;
   MatrixV noise_covariance_;
-  double last_energy_ = 0.0;
   ContactReport report_;
 };
 

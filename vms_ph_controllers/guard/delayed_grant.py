@@ -13,7 +13,7 @@ from vms_ph_dynamics.actuation.allocation import bounded_least_squares, default_
 
 from ..safety.base_actuation import check_allocation
 from ..safety.limits import TorqueLimits
-from ..safety.sample_grant import ROUNDING, SampleGrant, SamplePrediction, strongest_brake
+from ..safety.sample_grant import ROUNDING, SampleGrant, SamplePredictor, strongest_brake
 from .effort_queue import DebtCeiling, EffortQueue
 
 # Relative difference up to which a wrench is one that the actuators give: rounding of allocations.
@@ -73,10 +73,10 @@ class BaseWrenchLimiter:
             return wrench
         if allocation is None:
             return self._zero_wrench if np.any(wrench) else wrench
-        nearest_inputs = allocation.allocate_unchecked(wrench, self._weights)
-        if np.abs(nearest_inputs.missing_wrench).max() <= _ROUNDING * (1.0 + np.abs(wrench).max()):
+        nearest = allocation.allocate_unchecked(wrench, self._weights)
+        if np.abs(nearest.missing_wrench).max() <= _ROUNDING * (1.0 + np.abs(wrench).max()):
             return wrench
-        return allocation.matrix @ nearest_inputs.inputs
+        return allocation.matrix @ nearest.inputs
 
     def nearest_brake(self, desired_wrench: Array, M_b: Array) -> Array:
         """Return the wrench (b,) that is nearest to a brake in the norm of the inverse of M_b.
@@ -129,7 +129,7 @@ class GrantedEffort:
     is_brake: bool
 
 
-class SampleBudget:
+class DelayedGrant:
     """Predicts the efforts under way, then grants a share of the next one.
 
     Energy that efforts under way are predicted to take out of the robot is not spent before it was
@@ -139,7 +139,7 @@ class SampleBudget:
     def __init__(self, model: VMSModel, limiter: BaseWrenchLimiter, delay: int) -> None:
         self._sample_count = delay + 1  # from a state to the end of an effort that it led to
         self._model, self._b, self._limiter = model, model.b, limiter
-        self._prediction, self._grant = SamplePrediction(model), SampleGrant(model)
+        self._predictor, self._grant = SamplePredictor(model), SampleGrant(model)
         self._limits = TorqueLimits(model)
 
     def delivered_effort(self, effort: Array) -> Array:
@@ -157,13 +157,13 @@ class SampleBudget:
             return d.g
         return self._replace_wrench(d, d.g, self._limiter.nearest_wrench(d.g[: self._b]))
 
-    def uncompensated_effort(self, d: Evaluation) -> Array:
-        """Return the part of gravity (nv,) that no actuator holds; its work does not count."""
+    def compensation_error(self, d: Evaluation) -> Array:
+        """Return the compensation less gravity (nv,), which no actuator gives: no work counts."""
         return np.zeros(self._model.nv) if self._limiter.is_ideal else self.compensation(d) - d.g
 
     def holds_weight(self, d: Evaluation) -> bool:
         """Return whether the actuators hold the whole weight."""
-        return self._limiter.is_ideal or not np.any(self.uncompensated_effort(d))
+        return self._limiter.is_ideal or not np.any(self.compensation_error(d))
 
     def strongest_brake(self, d: Evaluation, dt: float) -> Array:
         """Return the strongest brake (nv,) within the limits of the actuators.
@@ -182,7 +182,7 @@ class SampleBudget:
         """Return the velocity (nv,) at which the next effort begins to act, about."""
         if not efforts:
             return d.v
-        passive_effort = d.C @ d.v + d.g - self.uncompensated_effort(d)
+        passive_effort = d.C @ d.v + d.g - self.compensation_error(d)
         net_effort = np.sum(efforts, axis=0) - len(efforts) * passive_effort
         return d.v + dt * np.asarray(np.linalg.solve(d.M, net_effort))
 
@@ -192,7 +192,7 @@ class SampleBudget:
         desired_effort: Array,
         queue: EffortQueue,
         level: float,
-        ceiling: DebtCeiling,
+        debt_ceiling: DebtCeiling,
         dt: float,
     ) -> GrantedEffort:
         """Return the share of an effort that the tank covers.
@@ -202,21 +202,23 @@ class SampleBudget:
             desired_effort: (nv,) effort.
             queue: efforts that act before it.
             level: energy available, J; negative for a debt.
-            ceiling: bounds what may be risked whatever the motion is.
+            debt_ceiling: bounds what may be risked whatever the motion is.
             dt: duration of a sample, s.
         """
         efforts = queue.efforts[1:]
-        if self._is_surely_covered(d, desired_effort, efforts, level, ceiling.motion_energy, dt):
+        motion_energy_bound = debt_ceiling.motion_energy_bound
+        if self._is_surely_covered(d, desired_effort, efforts, level, motion_energy_bound, dt):
             return GrantedEffort(desired_effort, desired_effort - self.compensation(d), "", False)
-        state, predicted_energy = d, 0.0
+        state, pending_energy = d, 0.0
         for effort in efforts:
-            self._prediction.start_at(state, self.uncompensated_effort(state), 0.0, dt)
-            prediction = self._prediction.predict(effort + self.uncompensated_effort(state))
-            predicted_energy += prediction.energy if level < 0.0 else max(0.0, prediction.energy)
-            if not np.isfinite(prediction.energy):
+            self._predictor.start_at(state, self.compensation_error(state), 0.0, dt)
+            prediction = self._predictor.predict(effort + self.compensation_error(state))
+            energy = prediction.max_energy
+            pending_energy += energy if level < 0.0 else max(0.0, energy)
+            if not np.isfinite(energy):
                 break
             state = Evaluation(self._model, prediction.q, prediction.v)
-        budget = level - predicted_energy if np.isfinite(predicted_energy) else min(level, 0.0)
+        budget = level - pending_energy if np.isfinite(pending_energy) else min(level, 0.0)
         budget = min(budget, 0.0) if level < 0.0 else budget
         compensation = self.compensation(state)
         sample_grant = self._grant.grant(state, desired_effort, compensation, budget, dt)
@@ -224,11 +226,11 @@ class SampleBudget:
         if not sample_grant.is_covered:
             force = self._grant.brake(sample_grant, compensation, self.strongest_brake(state, dt))
         active_effort, active_efforts = force - compensation, queue.active_efforts[1:]
-        share = ceiling.permitted_share(active_effort, active_efforts, level, state.M, dt)
+        share = debt_ceiling.permitted_share(active_effort, active_efforts, level, state.M, dt)
         if share < 1.0:
-            self._prediction.start_at(state, self.uncompensated_effort(state), 0.0, dt)
-            rest_prediction, prediction = map(self._prediction.predict, (compensation, force))
-            share = max(share, rest_prediction.neutral_share(prediction))
+            self._predictor.start_at(state, self.compensation_error(state), 0.0, dt)
+            static_prediction, prediction = map(self._predictor.predict, (compensation, force))
+            share = max(share, static_prediction.neutral_share(prediction))
             force = compensation + share * (force - compensation)
             reason = reason or (_UNCOVERED_REASON if level >= -ROUNDING else _DEBT_REASON)
         return GrantedEffort(force, force - compensation, reason, not sample_grant.is_covered)
@@ -239,7 +241,7 @@ class SampleBudget:
         desired_effort: Array,
         efforts: Sequence[Array],
         available_energy: float,
-        motion_energy: float,
+        motion_energy_bound: float,
         dt: float,
     ) -> bool:
         """Return whether a bound for any direction of the motion shows that the tank covers it.
@@ -249,18 +251,18 @@ class SampleBudget:
         """
         if not available_energy > 0.0:
             return False
-        gravity_effort, largest_squared_norm, max_acceleration = d.g, 0.0, 0.0
-        for effort in (*efforts, desired_effort - self.uncompensated_effort(d)):
+        gravity_effort, squared_effort_norm, max_acceleration = d.g, 0.0, 0.0
+        for effort in (*efforts, desired_effort - self.compensation_error(d)):
             active_effort = effort - gravity_effort
             acceleration = np.linalg.solve(d.M, active_effort)
-            largest_squared_norm = max(largest_squared_norm, float(active_effort @ acceleration))
+            squared_effort_norm = max(squared_effort_norm, float(active_effort @ acceleration))
             max_acceleration = max(max_acceleration, float(np.abs(acceleration).max()))
         horizon = (len(efforts) + 1) * dt
         max_speed = float(np.abs(d.v).max()) + horizon * max_acceleration
         if not horizon * max_speed < _LONGEST_DISPLACEMENT:
             return False
-        speed_rise = horizon * float(np.sqrt(max(0.0, largest_squared_norm)))
-        energy_bound = speed_rise * (float(np.sqrt(2.0 * motion_energy)) + 0.5 * speed_rise)
+        v_norm_rise = horizon * float(np.sqrt(max(0.0, squared_effort_norm)))
+        energy_bound = v_norm_rise * (float(np.sqrt(2.0 * motion_energy_bound)) + 0.5 * v_norm_rise)
         return bool(_SAFETY_FACTOR * energy_bound <= available_energy)
 
     def _replace_wrench(self, d: Evaluation, effort: Array, wrench: Array) -> Array:

@@ -116,12 +116,12 @@ void EffortQueue::send(const VectorV& effort, const VectorV& active_part) noexce
   first_index_ = (first_index_ + 1) % (delay_ + 1);
 }
 
-void EffortQueue::begin_effort(Evaluation& d, double motion_energy) noexcept {
+void EffortQueue::begin_effort(Evaluation& d, double motion_energy_bound) noexcept {
   start_configuration_ = d.q();
-  start_potential_ = d.potential_energy();
+  start_potential_energy_ = d.potential_energy();
   has_start_state_ = is_measured_ = true;
-  sample_work_.hold(d, effort_at(0), zero_velocity_, -start_potential_);
-  start_speed_ = speed_ = std::sqrt(2.0 * motion_energy);
+  sample_work_.hold(d, effort_at(0), zero_velocity_, -start_potential_energy_);
+  start_v_norm_ = v_norm_ = std::sqrt(2.0 * motion_energy_bound);
   path_length_ = work_error_ = 0.0;
   acting_effort_ = effort_at(0);
   acting_active_part_ = active_parts_[index(0)];
@@ -138,7 +138,7 @@ void EffortQueue::skip_state(double dt) noexcept {
   if (!has_start_state_) return;
   if (is_measured_) {
     last_state_.set(start_configuration_, zero_velocity_);
-    inertia_.compute(last_state_.M());
+    M_factor_.compute(last_state_.M());
     has_weight_ = (last_state_.g().array() != 0.0).any();
   }
   is_measured_ = false;
@@ -148,24 +148,24 @@ void EffortQueue::skip_state(double dt) noexcept {
 void EffortQueue::advance_without_state() noexcept {
   if (!has_start_state_) return;
   const VectorV effort_change = effort_at(0) - acting_effort_;
-  work_error_ += path_length_ * norm(effort_change);
+  work_error_ += path_length_ * effort_norm(effort_change);
   acting_effort_ = effort_at(0);
   acting_active_part_ = active_parts_[index(0)];
 }
 
 double EffortQueue::largest_work() const noexcept {
   if (!has_start_state_ || is_measured_) return 0.0;
-  const double work = 0.5 * (speed_ * speed_ - start_speed_ * start_speed_);
+  const double work = 0.5 * (v_norm_ * v_norm_ - start_v_norm_ * start_v_norm_);
   return has_weight_ ? work + 0.5 * kWeightRate * path_length_ * path_length_ : work;
 }
 
-double EffortQueue::share_within(const VectorV& active_part, double level, double dt) noexcept {
+double EffortQueue::covered_share(const VectorV& active_part, double level, double dt) noexcept {
   if (!has_start_state_) return 0.0;
-  double speed = speed_;
-  for (int k = 0; k < delay_; ++k) speed += dt * norm(pending_active_part(k));
-  const double max_speed = std::sqrt(start_speed_ * start_speed_ + 2.0 * std::max(0.0, level));
-  const double speed_rise = dt * norm(active_part);
-  return speed_rise > 0.0 ? std::min(1.0, std::max(0.0, max_speed - speed) / speed_rise) : 1.0;
+  double v_norm = v_norm_;
+  for (int k = 0; k < delay_; ++k) v_norm += dt * effort_norm(pending_active_part(k));
+  const double max_v_norm = std::sqrt(start_v_norm_ * start_v_norm_ + 2.0 * std::max(0.0, level));
+  const double v_norm_rise = dt * effort_norm(active_part);
+  return v_norm_rise > 0.0 ? std::min(1.0, std::max(0.0, max_v_norm - v_norm) / v_norm_rise) : 1.0;
 }
 
 double EffortQueue::work(Evaluation& d, double dt) noexcept {
@@ -174,39 +174,39 @@ double EffortQueue::work(Evaluation& d, double dt) noexcept {
   if (is_measured_) return -sample_work_.recovered_energy(d, -potential_energy, dt);
   advance_time(dt);
   model_.difference(start_configuration_, d.q(), displacement_);
-  const double work =
-      acting_effort_.dot(displacement_) - (potential_energy - start_potential_) + work_error_;
+  const double work = acting_effort_.dot(displacement_) -
+                      (potential_energy - start_potential_energy_) + work_error_;
   // The displacement of a base that turns is not the integral of its velocity.
   return std::max({0.0, work, model_.b() > 0 ? largest_work() : 0.0});
 }
 
 /// Let the acting effort act for a time, s, without a state.
 void EffortQueue::advance_time(double dt) noexcept {
-  speed_ += dt * norm(acting_active_part_);
-  path_length_ += dt * speed_;
+  v_norm_ += dt * effort_norm(acting_active_part_);
+  path_length_ += dt * v_norm_;
 }
 
 /// The norm of an effort (nv,) by the inverse mass matrix, at most, while no state is seen.
-double EffortQueue::norm(const VectorV& effort) noexcept {
+double EffortQueue::effort_norm(const VectorV& effort) noexcept {
   scratch_ = effort;
-  inertia_.solve(scratch_.data());
+  M_factor_.solve(scratch_.data());
   return kInertiaFactor * std::sqrt(std::max(0.0, effort.dot(scratch_)));
 }
 
-SampleBudget::SampleBudget(const Model& model, BaseWrenchLimiter wrench_limiter, int delay)
+DelayedGrant::DelayedGrant(const Model& model, BaseWrenchLimiter wrench_limiter, int delay)
     : model_(model),
       wrench_limiter_(std::move(wrench_limiter)),
       sample_count_(delay + 1),
       predicted_state_(model),
-      prediction_(model),
+      predictor_(model),
       grant_(model),
       torque_limits_(model) {
-  static_effort_ = unactuated_gravity_ = net_effort_ = active_part_ = VectorV::Zero(model.nv());
+  static_effort_ = compensation_error_ = net_effort_ = active_part_ = VectorV::Zero(model.nv());
   scratch_ = held_weight_ = brake_ = static_effort_;
-  candidate_.acceleration = candidate_.displacement = static_effort_;
+  prediction_.acceleration = prediction_.displacement = static_effort_;
 }
 
-bool SampleBudget::saturate(VectorV& effort) noexcept {
+bool DelayedGrant::saturate(VectorV& effort) noexcept {
   if (wrench_limiter_.is_ideal()) return false;
   VectorB wrench = effort.head(model_.b());
   if (!wrench_limiter_.saturate(wrench)) return false;
@@ -214,14 +214,14 @@ bool SampleBudget::saturate(VectorV& effort) noexcept {
   return true;
 }
 
-void SampleBudget::static_effort(Evaluation& d, VectorV& result) noexcept {
+void DelayedGrant::static_effort(Evaluation& d, VectorV& result) noexcept {
   result = d.g();
   if (wrench_limiter_.is_ideal()) return;
   VectorB wrench = result.head(model_.b());
   if (wrench_limiter_.saturate(wrench)) replace_wrench(d, wrench, result);
 }
 
-void SampleBudget::unactuated_gravity(Evaluation& d, VectorV& result) noexcept {
+void DelayedGrant::compensation_error(Evaluation& d, VectorV& result) noexcept {
   if (wrench_limiter_.is_ideal()) {
     result.setZero(model_.nv());
     return;
@@ -231,20 +231,20 @@ void SampleBudget::unactuated_gravity(Evaluation& d, VectorV& result) noexcept {
 }
 
 /// Give an effort (nv,) another wrench and keep the force on the shape.
-void SampleBudget::replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept {
+void DelayedGrant::replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept {
   const int b = model_.b();
   const VectorB wrench_change = wrench - effort.head(b);
   add_product(transposed(d.A()), wrench_change, effort.tail(model_.n()));
   effort.head(b) = wrench;
 }
 
-bool SampleBudget::holds_weight(Evaluation& d) noexcept {
+bool DelayedGrant::holds_weight(Evaluation& d) noexcept {
   if (wrench_limiter_.is_ideal()) return true;
-  unactuated_gravity(d, unactuated_gravity_);
-  return (unactuated_gravity_.array() == 0.0).all();
+  compensation_error(d, compensation_error_);
+  return (compensation_error_.array() == 0.0).all();
 }
 
-void SampleBudget::strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept {
+void DelayedGrant::strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept {
   const int n = model_.n();
   static_effort(d, held_weight_);
   vms_ph::strongest_brake(d, sample_count_ * dt, result);
@@ -256,30 +256,30 @@ void SampleBudget::strongest_brake(Evaluation& d, double dt, VectorV& result) no
     wrench_limiter_.limit_brake(wrench, d.M().topLeftCorner(model_.b(), model_.b()));
     replace_wrench(d, wrench, result);
   }
-  const double share = torque_limits_.share_within(held_weight_.tail(n), result.tail(n));
+  const double share = torque_limits_.allowed_share(held_weight_.tail(n), result.tail(n));
   result = held_weight_ + share * (result - held_weight_);
 }
 
-void SampleBudget::next_velocity(Evaluation& d, const EffortQueue& effort_queue, double dt,
+void DelayedGrant::next_velocity(Evaluation& d, const EffortQueue& effort_queue, double dt,
                                  VectorV& result) noexcept {
   result = d.v();
   const int count = effort_queue.pending_count();
   if (count == 0) return;
-  unactuated_gravity(d, unactuated_gravity_);
-  scratch_ = d.g() - unactuated_gravity_;
+  compensation_error(d, compensation_error_);
+  scratch_ = d.g() - compensation_error_;
   add_product(d.C(), d.v(), scratch_);
   net_effort_ = -count * scratch_;
   for (int k = 0; k < count; ++k) net_effort_ += effort_queue.pending_effort(k);
-  inertia_.compute(d.M());
-  inertia_.solve(net_effort_.data());
+  M_factor_.compute(d.M());
+  M_factor_.solve(net_effort_.data());
   result += dt * net_effort_;
 }
 
-void SampleBudget::grant(Evaluation& d, VectorV& effort, const EffortQueue& effort_queue,
+void DelayedGrant::grant(Evaluation& d, VectorV& effort, const EffortQueue& effort_queue,
                          double level, const DebtCeiling& ceiling, double dt) noexcept {
   reason_ = "";
   is_braking_ = false;
-  if (is_surely_covered(d, effort, effort_queue, level, ceiling.motion_energy(), dt)) {
+  if (is_surely_covered(d, effort, effort_queue, level, ceiling.motion_energy_bound(), dt)) {
     static_effort(d, active_part_);
     active_part_ = effort - active_part_;
     return;
@@ -287,15 +287,15 @@ void SampleBudget::grant(Evaluation& d, VectorV& effort, const EffortQueue& effo
   Evaluation* state = &d;
   double pending_energy = 0.0;
   for (int k = 0; k < effort_queue.pending_count(); ++k) {
-    unactuated_gravity(*state, unactuated_gravity_);
-    prediction_.begin(*state, unactuated_gravity_, 0.0, dt);
-    net_effort_ = effort_queue.pending_effort(k) + unactuated_gravity_;
-    prediction_.predict(net_effort_, candidate_);
-    const double energy = prediction_.energy();
+    compensation_error(*state, compensation_error_);
+    predictor_.begin(*state, compensation_error_, 0.0, dt);
+    net_effort_ = effort_queue.pending_effort(k) + compensation_error_;
+    predictor_.predict(net_effort_, prediction_);
+    const double energy = predictor_.max_energy();
     pending_energy += level < 0.0 ? energy : std::max(0.0, energy);
     if (!std::isfinite(energy)) break;
     // The state at the end is copied before it is overwritten.
-    predicted_state_.set(prediction_.end_q(), prediction_.end_v());
+    predicted_state_.set(predictor_.end_q(), predictor_.end_v());
     state = &predicted_state_;
   }
   double budget = std::isfinite(pending_energy) ? level - pending_energy : std::min(level, 0.0);
@@ -309,69 +309,69 @@ void SampleBudget::grant(Evaluation& d, VectorV& effort, const EffortQueue& effo
     grant_.brake(effort, static_effort_, brake_);
   }
   active_part_ = effort - static_effort_;
-  inertia_.compute(state->M());
-  double remaining_rise = ceiling.speed_rise(level);
+  M_factor_.compute(state->M());
+  double remaining_rise = ceiling.v_norm_rise(level);
   for (int k = 0; k < effort_queue.pending_count(); ++k)
-    remaining_rise -= speed_rise(effort_queue.pending_active_part(k), dt);
+    remaining_rise -= v_norm_rise(effort_queue.pending_active_part(k), dt);
   remaining_rise = std::max(0.0, remaining_rise);
-  const double required_rise = speed_rise(active_part_, dt);
+  const double required_rise = v_norm_rise(active_part_, dt);
   if (!(required_rise > remaining_rise)) return;
-  unactuated_gravity(*state, unactuated_gravity_);
-  prediction_.begin(*state, unactuated_gravity_, 0.0, dt);
+  compensation_error(*state, compensation_error_);
+  predictor_.begin(*state, compensation_error_, 0.0, dt);
   active_part_ *= std::max(remaining_rise / required_rise, neutral_share(effort));
   effort = static_effort_ + active_part_;
   if (reason_[0] != '\0') return;
   reason_ = level < -SampleGrant::kRounding ? reasons::tank_in_debt : reasons::tank_uncovered;
 }
 
-/// By how much an effort beyond the static one (nv,) raises the root of twice the kinetic energy
-/// in a sample at most, with inertia_ at its state.
-double SampleBudget::speed_rise(const VectorV& active_part, double dt) noexcept {
+/// By how much an effort beyond the static one (nv,) raises |v|_M in a sample at most, with
+/// M_factor_ at its state.
+double DelayedGrant::v_norm_rise(const VectorV& active_part, double dt) noexcept {
   scratch_ = active_part;
-  inertia_.solve(scratch_.data());
+  M_factor_.solve(scratch_.data());
   return dt * std::sqrt(std::max(0.0, active_part.dot(scratch_)));
 }
 
 /// The share of a brake (nv,) that takes out what holding the weight over a sample gives.
-double SampleBudget::neutral_share(const VectorV& effort) noexcept {
-  prediction_.predict(static_effort_, candidate_);
-  const double static_work = prediction_.energy();
+double DelayedGrant::neutral_share(const VectorV& effort) noexcept {
+  predictor_.predict(static_effort_, prediction_);
+  const double static_work = predictor_.max_energy();
   if (!(static_work > 0.0)) return 0.0;
-  prediction_.predict(effort, candidate_);
-  const double brake_work = prediction_.energy();
+  predictor_.predict(effort, prediction_);
+  const double brake_work = predictor_.max_energy();
   return static_work > brake_work ? std::min(1.0, static_work / (static_work - brake_work)) : 1.0;
 }
 
 /// Whether a bound for any direction of the motion shows that the tank covers an effort: an active
 /// effort F changes the root of the kinetic energy by at most |F|_{M^-1} / sqrt 2 per time.
-bool SampleBudget::is_surely_covered(Evaluation& d, const VectorV& effort,
+bool DelayedGrant::is_surely_covered(Evaluation& d, const VectorV& effort,
                                      const EffortQueue& effort_queue, double level,
                                      double kinetic_energy, double dt) noexcept {
   if (!(level > 0.0)) return false;
-  inertia_.compute(d.M());
-  unactuated_gravity(d, unactuated_gravity_);
-  double largest_squared_norm = 0.0, largest_acceleration = 0.0;
+  M_factor_.compute(d.M());
+  compensation_error(d, compensation_error_);
+  double largest_squared_effort_norm = 0.0, largest_acceleration = 0.0;
   const int count = effort_queue.pending_count();
   for (int k = 0; k <= count; ++k) {
     net_effort_ = k < count ? effort_queue.pending_effort(k) : effort;
-    if (k == count) net_effort_ -= unactuated_gravity_;
+    if (k == count) net_effort_ -= compensation_error_;
     net_effort_ -= d.g();
     scratch_ = net_effort_;
-    inertia_.solve(scratch_.data());
-    largest_squared_norm = std::max(largest_squared_norm, net_effort_.dot(scratch_));
+    M_factor_.solve(scratch_.data());
+    largest_squared_effort_norm = std::max(largest_squared_effort_norm, net_effort_.dot(scratch_));
     largest_acceleration = std::max(largest_acceleration, scratch_.cwiseAbs().maxCoeff());
   }
   const double span = (count + 1) * dt;
   if (!(span * (d.v().cwiseAbs().maxCoeff() + span * largest_acceleration) < kLongestDisplacement))
     return false;
-  const double speed_change = span * std::sqrt(std::max(0.0, largest_squared_norm));
-  return kSafetyFactor * speed_change * (std::sqrt(2.0 * kinetic_energy) + 0.5 * speed_change) <=
+  const double v_norm_change = span * std::sqrt(std::max(0.0, largest_squared_effort_norm));
+  return kSafetyFactor * v_norm_change * (std::sqrt(2.0 * kinetic_energy) + 0.5 * v_norm_change) <=
          level;
 }
 
 MotionLimits::MotionLimits(const Model& model) : model_(model) {
   braked_velocity_ = velocity_step_ = effort_change_ = VectorV::Zero(model.nv());
-  braked_effort_ = direction_ = braked_velocity_;
+  braked_effort_ = unit_force_effort_ = braked_velocity_;
 }
 
 bool MotionLimits::tighten(double share, double& share_bound) noexcept {
@@ -384,14 +384,14 @@ double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& desir
                            const VectorV& brake_effort, const VectorV& static_effort,
                            const EnergyGuardSettings& settings, double dt) noexcept {
   reason_.clear();
-  inertia_.compute(d.M());
+  M_factor_.compute(d.M());
   braked_velocity_ = brake_effort - d.g();
   add_product(d.C(), d.v(), braked_velocity_, -1.0);
-  inertia_.solve(braked_velocity_.data());
+  M_factor_.solve(braked_velocity_.data());
   braked_velocity_ = v + dt * braked_velocity_;
   effort_change_ = desired_effort - brake_effort;
   velocity_step_ = effort_change_;
-  inertia_.solve(velocity_step_.data());
+  M_factor_.solve(velocity_step_.data());
   velocity_step_ *= dt;
   double share_bound = 1.0;
   if (settings.max_power > 0.0) {
@@ -440,10 +440,10 @@ void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuard
   const double length = direction.norm();
   if (!(length > kMinSpeed)) return;
   direction /= length;
-  multiply(transposed(linear_jacobian), direction, direction_);
-  VectorV response = direction_;
-  inertia_.solve(response.data());
-  const double squared_limit = 2.0 * settings.max_kinetic_energy * direction_.dot(response);
+  multiply(transposed(linear_jacobian), direction, unit_force_effort_);
+  VectorV response = unit_force_effort_;
+  M_factor_.solve(response.data());
+  const double squared_limit = 2.0 * settings.max_kinetic_energy * unit_force_effort_.dot(response);
   if (tighten(largest_root(a, b, c - squared_limit), share_bound)) {
     reason_.set("kinetic energy at its limit of %g J", settings.max_kinetic_energy);
   }
