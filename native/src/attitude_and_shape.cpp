@@ -40,7 +40,7 @@ struct AttitudeGains : OutputGains {
             {"damping_ratio", "damping ratio of all motions; 1: critical", &G::damping_ratio, 0.0,
              10.0},
             {"base_speed", gain_text::base_speed, &G::max_base_speed, 1e-3, 20.0},
-            {"base_turn", gain_text::base_turn, &G::max_base_turn_rate, 1e-3, 20.0},
+            {"base_turn", gain_text::base_turn_rate, &G::max_base_turn_rate, 1e-3, 20.0},
             {"joint_speed", gain_text::joint_speed, &G::max_joint_speed, 1e-3, 20.0},
             {"integral", gain_text::integral, &G::integral},
         }};
@@ -266,7 +266,7 @@ class AttitudeAndShape : public StagedController {
   double mean_inertia_ = 0.0;
   VectorV shape_inertia_, positions_, joint_error_, velocity_error_, gradient_, desired_effort_;
   MatrixV stiffness_, damping_;
-  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> locked_rate_map_;
+  Matrix3V locked_rate_map_;  // (3,nv) from velocities to the locked angular velocity
   Eigen::Vector3d damping_moment_;
   VectorV damping_torque_;
 };

@@ -54,7 +54,7 @@ const GainTable<ImpedanceGains>& ImpedanceGains::table() {
           {"relative_to_base", "hold the end effector in the frame of the base",
            &G::relative_to_base},
           {"speed", gain_text::speed, &G::max_speed, 1e-3, 20.0},
-          {"turn", gain_text::turn, &G::max_turn_rate, 1e-3, 20.0},
+          {"turn", gain_text::turn_rate, &G::max_turn_rate, 1e-3, 20.0},
           {"stiffness_share_x", "share of the stiffness along x", &G::stiffness_share_x},
           {"stiffness_share_y", "share of the stiffness along y", &G::stiffness_share_y},
           {"stiffness_share_z", "share of the stiffness along z", &G::stiffness_share_z},

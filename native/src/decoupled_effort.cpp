@@ -56,13 +56,14 @@ void IntegralAction::advance(double gain, double omega_base, double omega_shape,
     return;
   }
   Eigen::Vector3d next_position = Eigen::Vector3d::Zero();
-  const double max_step = dt * kLargestRate / h, step = std::min(dt * gain * omega_base, max_step);
+  const double max_share = dt * kLargestRate / h,
+               error_share = std::min(dt * gain * omega_base, max_share);
   if (omega_base > 0.0)
-    next_position = clip_length(position_ - step * position_error,
+    next_position = clip_length(position_ - error_share * position_error,
                                 kLargestAcceleration / (omega_base * omega_base));
   if (rotation_error != nullptr) {
-    rotation_vector_ =
-        clip_length(rotation_vector_ - step * se3::rotation_vector(*rotation_error), kMaxAngle);
+    rotation_vector_ = clip_length(
+        rotation_vector_ - error_share * se3::rotation_vector(*rotation_error), kMaxAngle);
     const Eigen::Matrix3d last_rotation = rotation_;
     rotation_ = se3::rotation(rotation_vector_);
     angular_velocity_ = se3::rotation_vector(last_rotation.transpose() * rotation_) / dt;
@@ -70,11 +71,10 @@ void IntegralAction::advance(double gain, double omega_base, double omega_shape,
   position_rate_ = (next_position - position_) / dt;
   position_ = next_position;
   for (Eigen::Index i = 0; i < joint_offset_.size(); ++i) {
-    const double goal =
-        joint_offset_[i] - std::min(dt * gain * omega_shape, max_step) * joint_error[i];
-    const double next_displacement = std::min(std::max(goal, -kMaxAngle), kMaxAngle);
-    joint_rates_[i] = (next_displacement - joint_offset_[i]) / dt;
-    joint_offset_[i] = next_displacement;
+    const double offset_change = -std::min(dt * gain * omega_shape, max_share) * joint_error[i];
+    const double next_offset = std::clamp(joint_offset_[i] + offset_change, -kMaxAngle, kMaxAngle);
+    joint_rates_[i] = (next_offset - joint_offset_[i]) / dt;
+    joint_offset_[i] = next_offset;
   }
 }
 
@@ -119,15 +119,15 @@ void DecoupledEffort::set_reference(const Evaluation& d, const Pose& pose, const
   demand.is_resting = false;
   demand.velocity.head(b_) = base_components(velocity, b_);
   demand.velocity.tail(n_) = rates;
-  const VectorB relative_twist = d.v().head(b_) - demand.velocity.head(b_);
-  Twist relative_velocity = Twist::Zero();
+  const VectorB relative_v = d.v().head(b_) - demand.velocity.head(b_);
+  Twist relative_twist = Twist::Zero();
   if (b_ == 6) {
-    relative_velocity = relative_twist;
+    relative_twist = relative_v;
   } else {
-    relative_velocity << relative_twist[0], relative_twist[1], 0.0, 0.0, 0.0, relative_twist[2];
+    relative_twist << relative_v[0], relative_v[1], 0.0, 0.0, 0.0, relative_v[2];
   }
   auto base_acceleration = product<Twist>(to_body, acceleration);
-  add_product(se3::ad(relative_velocity), velocity, base_acceleration, -1.0);
+  add_product(se3::ad(relative_twist), velocity, base_acceleration, -1.0);
   demand.acceleration.head(b_) = base_components(base_acceleration, b_);
   demand.acceleration.tail(n_) = accelerations;
 }

@@ -35,7 +35,7 @@ struct DecoupledVmsGains : OutputGains {
             {"damping_ratio", "damping ratio of both motions; 1: critical", &G::damping_ratio, 0.0,
              10.0},
             {"base_speed", gain_text::base_speed, &G::max_base_speed, 1e-3, 20.0},
-            {"base_turn", gain_text::base_turn, &G::max_base_turn_rate, 1e-3, 20.0},
+            {"base_turn", gain_text::base_turn_rate, &G::max_base_turn_rate, 1e-3, 20.0},
             {"joint_speed", gain_text::joint_speed, &G::max_joint_speed, 1e-3, 20.0},
             {"integral", gain_text::integral, &G::integral},
         }};
@@ -213,9 +213,9 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   PoseReference base_reference_;
   JointReference joint_reference_;
   IntegralAction integral_;
-  const double base_share_;          // 1 for an actuated base, else 0
-  std::vector<bool> is_continuous_;  // (n,) whether a joint is continuous
-  double mean_mass_ = 0.0, mean_inertia_ = 0.0;
+  const double base_share_;                      // 1 for an actuated base, else 0
+  std::vector<bool> is_continuous_;              // (n,) whether a joint is continuous
+  double mean_mass_ = 0.0, mean_inertia_ = 0.0;  // of locked joints at the reset, kg and kg m^2
   VectorV shape_inertia_, joint_positions_, joint_error_;
   DecoupledEffort::Springs springs_;
   DecoupledEffort effort_;

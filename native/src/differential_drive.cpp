@@ -127,7 +127,7 @@ class DriveReference {
 
     double duration = 0.0;
     Motion start;
-    double c, d, e;
+    double c, d, e;  // coefficients of t^3, t^4 and t^5
   };
 
   enum Phase : int { kFirstTurn, kDrive, kFinalTurn, kFinished };
@@ -364,7 +364,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
                  y = c * position_error.y() - s * position_error.x();
     const double heading_error = base_reference_.heading() - pose.heading;
     const Eigen::VectorXd& v = terms_.evaluation().v();
-    const double u = v[0], w = v[2], speed = base_reference_.speed();
+    const double u = v[0], w = v[2], speed = base_reference_.speed();  // measured: u, w
     const double x_rate = w * y - u + speed * std::cos(heading_error),
                  y_rate = speed * std::sin(heading_error) - w * x;
     const double heading_error_rate = base_reference_.heading_rate() - w;
@@ -411,8 +411,8 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
 
   DriveReference base_reference_;
   JointReference joint_reference_;
-  std::vector<Eigen::Index> arm_joints_;  // joints that are no wheels
-  VectorV max_joint_rates_, viscous_, coulomb_;
+  std::vector<Eigen::Index> arm_joints_;         // joints that are no wheels
+  VectorV max_joint_rates_, viscous_, coulomb_;  // (n,) of the joints; their friction
   // Speed, turn and the rates of the arm for independent velocities, (m,m), and their derivative.
   MatrixV output_map_, output_map_rate_, factorised_map_, right_side_;
   VectorV nu_, nu_rate_, reference_nu_;  // desired (m,), their rates, and those of the reference

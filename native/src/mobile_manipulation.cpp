@@ -31,7 +31,7 @@ struct MobileGains : ImpedanceGains {
             {"frequency_base", "natural frequency of the base, rad/s", &G::frequency_base, 0.0,
              50.0},
             {"base_speed", gain_text::base_speed, &G::max_base_speed, 1e-3, 20.0},
-            {"base_turn", gain_text::base_turn, &G::max_base_turn_rate, 1e-3, 20.0},
+            {"base_turn", gain_text::base_turn_rate, &G::max_base_turn_rate, 1e-3, 20.0},
             {"base_share", "share of the reference motion that the base takes", &G::motion_share},
         }};
     return gains;

@@ -43,7 +43,7 @@ struct PoseIdaPbcGains : OutputGains {
             {"hold_base", gain_text::hold_base, &G::hold_base},
             {"cancel_coupling", gain_text::cancel_coupling, &G::cancel_coupling},
             {"speed", gain_text::speed, &G::max_speed, 1e-3, 20.0},
-            {"turn", gain_text::turn, &G::max_turn_rate, 1e-3, 20.0},
+            {"turn", gain_text::turn_rate, &G::max_turn_rate, 1e-3, 20.0},
         }};
     return gains;
   }

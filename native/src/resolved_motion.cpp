@@ -50,7 +50,7 @@ class PrioritisedRates {
   double step_share(double bound) const noexcept;
 
   MatrixV null_projector_;
-  VectorV step_;
+  VectorV step_;  // rates that the present task adds
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMaxVelocities, 6> right_vectors_,
       inverse_right_vectors_;
   MatrixB left_vectors_;
@@ -132,7 +132,7 @@ struct ResolvedGains : OutputGains {
             {"hold_attitude", "hold the attitude of the base by the joints", &G::hold_attitude},
             {"joint_speed", "largest joint rate, rad/s or m/s", &G::max_joint_speed, 1e-3, 20.0},
             {"speed", gain_text::speed, &G::max_speed, 1e-3, 20.0},
-            {"turn", gain_text::turn, &G::max_turn_rate, 1e-3, 20.0},
+            {"turn", gain_text::turn_rate, &G::max_turn_rate, 1e-3, 20.0},
         }};
     return gains;
   }

@@ -50,9 +50,9 @@ Twist PosePotential::gradient(const Pose& error, double k_position,
 }
 
 double SpringEnergy::limit_force(double inverse_limit, double stiffness) noexcept {
-  const double ratio = 2.0 * stiffness * energy * inverse_limit * inverse_limit;  // to that there
-  if (ratio <= 1.0) return 1.0;
-  const double share = 1.0 / std::sqrt(ratio);
+  const double energy_ratio = 2.0 * stiffness * energy * inverse_limit * inverse_limit;
+  if (energy_ratio <= 1.0) return 1.0;  // to the energy at the limit
+  const double share = 1.0 / std::sqrt(energy_ratio);
   energy *= share * (2.0 - share);
   gradient *= share;
   return share;

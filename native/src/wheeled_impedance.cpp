@@ -37,7 +37,7 @@ struct WheeledGains : LimitGains {
             {"limit_margin", gain_text::limit_margin, &G::limit_margin},
             {"limit_frequency", gain_text::limit_frequency, &G::limit_frequency, 0.0, 100.0},
             {"speed", gain_text::speed, &G::max_speed, 1e-3, 20.0},
-            {"turn", gain_text::turn, &G::max_turn_rate, 1e-3, 20.0},
+            {"turn", gain_text::turn_rate, &G::max_turn_rate, 1e-3, 20.0},
         }};
     return gains;
   }
@@ -131,8 +131,8 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
   JointLimitPotential joint_limits_;
   PoseReference tool_reference_;
   PoseEffort effort_;
-  VectorV shape_inertia_, positions_, desired_effort_;
-  Matrix6V jacobian_, momentum_map_;
+  VectorV shape_inertia_, positions_, desired_effort_;  // first: diagonal of M_hat_m at the reset
+  Matrix6V jacobian_, momentum_map_;  // of the end effector, and its momentum, for nu
   MatrixV6 mass_inverse_jt_;
   Reason reason_;
 };

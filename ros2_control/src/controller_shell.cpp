@@ -175,7 +175,7 @@ void ControllerShell::write(const vms_ph::RobotState& state,
     dynamics_->set(state);
     weight_ = dynamics_->g().tail(n);
     if (const auto* payload = law_->payload_weight(state.q)) weight_ += payload->tail(n);
-    vms_ph::clip_to_effort(*model_, weight_);
+    vms_ph::clip_to_max_effort(*model_, weight_);
   }
   for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);

@@ -246,9 +246,8 @@ class TankPotential {
   /// The potential in force at a configuration (nq,), J.
   double energy(const ConstVector& q) const noexcept { return authority_ * potential_.energy(q); }
 
-  /// Add the energy recovered over the sample that has ended, with the exact work of the held
-  /// torque.
-  /// @param limit_spring_energy  of the springs at joint limits, J; dt  since the last update, s.
+  /// Add the energy recovered over the sample that has ended, by the exact work of the held torque.
+  /// @param limit_spring_energy  of the springs at joint limits, J; dt is since the last update, s.
   void settle_sample(Evaluation& d, double limit_spring_energy, double capacity,
                      double initial_level, double dt) noexcept;
 

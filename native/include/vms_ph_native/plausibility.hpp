@@ -29,7 +29,7 @@ namespace vms_ph {
 
 /// Bounds of plausible states and references; those of joints derive from the robot's limits.
 struct PlausibilityBounds {
-#define VMS_PH_FIELD(name, initial, least, limit) double name = initial;
+#define VMS_PH_FIELD(name, initial, least, most) double name = initial;
   VMS_PH_PLAUSIBILITY_FIELDS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
 
@@ -96,8 +96,9 @@ class StatePlausibility {
   VectorV lower_, upper_;
   std::vector<JointLimit> joint_limits_;
   VectorQ q_, last_measured_q_;
-  VectorV v_, step_, mean_v_, frozen_path_, frozen_motion_;
-  double implausible_time_ = 0.0;  // time without a position, s
+  VectorV v_, step_, mean_v_;  // believed with q_; from q_ and since last_measured_q_ to the new q
+  VectorV frozen_path_, frozen_motion_;  // integrals of |v| and v since a position has changed
+  double implausible_time_ = 0.0;        // time without a position, s
   bool is_holding_ = false;
   double plausible_samples_ = 0.0, relocation_time_ = 0.0;
   Reason problem_, discarded_reason_;

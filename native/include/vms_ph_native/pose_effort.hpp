@@ -167,10 +167,10 @@ class PoseEffort {
   Pose error_ = Pose::Identity();
   Eigen::Matrix3d axes_ = Eigen::Matrix3d::Identity();  // of the reference
   Eigen::Vector3d omega_ = Eigen::Vector3d::Zero();     // of the reference, in its axes
-  double turning_power_ = 0.0;
+  double turning_power_ = 0.0;                          // of axes that turn, W
   Matrix6 scratch_ = Matrix6::Zero();
   MatrixV null_projector_, null_stiffness_;
-  Twist reference_twist_, spring_wrench_, feedforward_;
+  Twist reference_twist_, spring_wrench_, feedforward_;  // in axes of the pose
   Matrix6 stiffness_, damping_;
   VectorV gradient_, reference_effort_, null_force_;
   MatrixV total_stiffness_, total_damping_;

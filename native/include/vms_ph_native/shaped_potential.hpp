@@ -18,7 +18,7 @@ namespace vms_ph {
 /// A minimum of the potential and the task position that it represents.
 struct Minimum {
   VectorQ q;                     ///< (nq,)
-  Eigen::Vector3d x;             ///< m
+  Eigen::Vector3d x;             ///< position of the task, m
   std::uint64_t identifier = 0;  ///< identifier, unique for every minimum
 };
 
@@ -62,7 +62,7 @@ class ShapedPotential {
   const Model* model_;
   VectorQ q_star_;
   std::uint64_t minimum_id_ = 0;
-  bool is_scalar_ = true;
+  bool is_scalar_ = true;  // whether W is stiffness_ times 1
   double stiffness_ = 0.0;
   WeightMatrix weight_;
 };
@@ -161,7 +161,7 @@ class ReferenceGovernor {
   const PositionTask& task_;
   double min_sigma_;
   MinimumStep minimum_step_;
-  VectorV posture_;
+  VectorV posture_;  // (n,) joint positions at the restart
   Minimum current_minimum_, interpolated_minimum_;
   std::uint64_t last_identifier_ = 0;
   std::optional<Eigen::Vector3d> target_;

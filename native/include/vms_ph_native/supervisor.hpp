@@ -52,7 +52,7 @@ class PayloadCompensation final : public Controller {
   const double max_mass_rate_;
   const Eigen::VectorXd zero_velocity_;  // (nv,) zeros
   Evaluation d_;
-  // Mass and its moment.
+  // Mass, kg, and first moment, kg m: the observed ones, and those in force.
   Eigen::Vector4d target_payload_ = Eigen::Vector4d::Zero(), payload_ = target_payload_;
   Eigen::VectorXd weight_;  // (nv,)
   const double reach_;

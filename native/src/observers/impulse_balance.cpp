@@ -216,9 +216,8 @@ WrenchMap::WrenchMap(const ImpulseBalance& balance, double force_deviation, doub
                                                                            : 0),
       prior_information_(VectorV::Zero(6 + wind_size_)),
       wrench_(prior_information_),
-      force_(VectorV::Zero(balance.model().nv())),
-      noise_covariance_(MatrixV::Zero(force_.size(), force_.size())),
-      wrench_map_(MatrixV::Zero(force_.size(), prior_information_.size())),
+      noise_covariance_(MatrixV::Zero(balance.model().nv(), balance.model().nv())),
+      wrench_map_(MatrixV::Zero(balance.model().nv(), prior_information_.size())),
       weighted_map_(wrench_map_),
       information_(MatrixV::Zero(prior_information_.size(), prior_information_.size())),
       covariance_(information_) {

@@ -82,10 +82,10 @@ class ServoGuard {
   const Bounds error_factors_;  // least and largest, of the stated constants
   const std::size_t delay_;
   const JointValues zeros_;
-  JointValues positions_;
+  JointValues positions_;              // measured last
   std::vector<JointValues> commands_;  // that acts since the last measurement, then under way
-  double elapsed_time_ = 0.0;
-  std::size_t lost_samples_ = 0;  // samples since the last measurement
+  double elapsed_time_ = 0.0;          // since the last measurement, s
+  std::size_t lost_samples_ = 0;       // samples since the last measurement
 
  private:
   void find_fault(const JointValues& new_positions, const char* problem) noexcept;
@@ -95,8 +95,8 @@ class ServoGuard {
 
   EnergyTank tank_{0.0, 0.0};
   Certificate certificate_;
-  JointValues scaling_start_command_, trial_command_;
-  double withdrawn_energy_ = 0.0;
+  JointValues scaling_start_command_, trial_command_;  // of share zero; of the one tried
+  double withdrawn_energy_ = 0.0;                      // of the bound of the energy given, J
   GuardedCommand output_;
   Reason reason_, first_loss_;
 };
@@ -127,7 +127,7 @@ class PositionGuard final : public ServoGuard {
 
   std::vector<Bounds> added_energy_;                 // energy by changes that took place, J
   std::vector<std::vector<Bounds>> pending_energy_;  // by those under way
-  double damped_energy_ = 0.0;
+  double damped_energy_ = 0.0;                       // taken out by the dampers, J
 };
 
 class VelocityGuard final : public ServoGuard {

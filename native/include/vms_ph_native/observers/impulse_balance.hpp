@@ -125,7 +125,7 @@ class MomentumObserver {
   const double bandwidth_;
   VectorV force_, slow_error_;
   MatrixV start_covariance_, effort_noise_, end_covariance_, covariance_;
-  double end_weight_ = 0.0;
+  double end_weight_ = 0.0;  // of the last momentum in force_
 };
 
 /// Distributes an observed force over end effector and base; see
@@ -149,7 +149,7 @@ class WrenchMap {
  private:
   const ImpulseBalance& balance_;
   const int wind_size_;
-  VectorV prior_information_, wrench_, force_;
+  VectorV prior_information_, wrench_;
   MatrixV noise_covariance_, wrench_map_, weighted_map_, information_, covariance_;
 };
 
