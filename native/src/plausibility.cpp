@@ -103,7 +103,7 @@ void StatePlausibility::restart(const ConstVector& q, const ConstVector& v) noex
   accept(q, v);
   frozen_path_.setZero();
   frozen_motion_.setZero();
-  implausible_time_ = plausible_samples_ = relocation_time_ = 0.0;
+  lost_time_ = plausible_samples_ = relocation_time_ = 0.0;
   is_holding_ = false;
 }
 
@@ -133,7 +133,7 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
   judgement_.is_position_measured = false;
   if (has_position) {
     model_.difference(q_, q, step_);
-    const double span = elapsed_time + std::min(implausible_time_, kLongestGap);
+    const double span = elapsed_time + std::min(lost_time_, kLongestGap);
     const auto is_within_reach = [&](Eigen::Index i) {
       const double reach = span * speed_bounds_[i] + 2.0 * frozen_path_[i] + bounds_.step_tolerance;
       return std::abs(step_[i]) <= reach;
@@ -141,14 +141,14 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
     Eigen::Index jump_index = 0;
     while (jump_index < step_.size() && is_within_reach(jump_index)) ++jump_index;
     is_continuous = jump_index == step_.size();
-    implausible_time_ = 0.0;
+    lost_time_ = 0.0;
     if (is_continuous) {
       judgement_.is_position_measured = check_motion(v, elapsed_time) && is_valid_step;
     } else if (problem_.empty()) {
       problem_.set("%s jumped by %.4g", name(jump_index), step_[jump_index]);
     }
   } else {
-    implausible_time_ += elapsed_time;
+    lost_time_ += elapsed_time;
   }
   if (problem_.empty() && !is_holding_) {
     accept(q, v);
@@ -300,7 +300,7 @@ ReferencePlausibility::ReferencePlausibility(const Model& model, const Plausibil
 
 void ReferencePlausibility::check(Reference& reference, const ConstVector& q) noexcept {
   reason_.clear();
-  const auto test = [](auto& part, auto&& is_plausible) {
+  const auto keep = [](auto& part, auto&& is_plausible) {
     if (part && !is_plausible(*part)) part.reset();
   };
   const auto is_slow = [this](const char* name, double speed, double turn_rate) {
@@ -310,17 +310,17 @@ void ReferencePlausibility::check(Reference& reference, const ConstVector& q) no
                   bounds_.base_turn);
     return reject(name, std::isfinite(speed + turn_rate) ? cause : "is not finite");
   };
-  test(reference.position, [&](const Eigen::Vector3d& point) {
+  keep(reference.position, [&](const Eigen::Vector3d& point) {
     return point.allFinite() ? is_near("position", point, q) : reject("position", "is not finite");
   });
-  test(reference.velocity,
+  keep(reference.velocity,
        [&](const Eigen::Vector3d& velocity) { return is_slow("velocity", length(velocity), 0.0); });
-  test(reference.pose, [&](const Pose& pose) {
+  keep(reference.pose, [&](const Pose& pose) {
     if (!pose.allFinite()) return reject("pose", "is not finite");
     if (!is_rotation(pose.topLeftCorner<3, 3>())) return reject("pose", "has no rotation");
     return is_near("pose", pose.topRightCorner<3, 1>(), q);
   });
-  test(reference.twist, [&](const Twist& twist) {
+  keep(reference.twist, [&](const Twist& twist) {
     return is_slow("twist", length(twist.head<3>()), length(twist.tail<3>()));
   });
   reference.has_joints = reference.has_joints && joints_are_plausible(reference.joints);

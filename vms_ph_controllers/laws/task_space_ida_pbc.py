@@ -145,13 +145,13 @@ class TaskSpaceIDAPBC(TwinnedController):
         d = Evaluation(model, state.q, state.v)
         gains = self._ramp.follow(self.gains, dt)
         h = horizon(dt, gains.delay, state.age)
-        budget = self._tank_potential
+        tank_potential = self._tank_potential
         positions = model.joint_positions(d.q)
         limit_springs = self._limit_potential.springs(
             positions, positions + h * d.v, gains.limit_stiffness, gains.limit_margin
         )
-        stored_energy = budget.energy(d.q) + limit_springs.energy - d.potential_energy
-        budget.settle_sample(d, stored_energy, gains.tank_capacity, gains.tank_initial, dt)
+        stored_energy = tank_potential.energy(d.q) + limit_springs.energy - d.potential_energy
+        tank_potential.settle_sample(d, stored_energy, gains.tank_capacity, gains.tank_initial, dt)
         added_energy = self._follow(reference, d, dt)
         routing, spring = self._routing_effort(d, dt), self._spring(d, limit_springs)
         damping = (gains.damping_task, gains.damping_null)
@@ -161,7 +161,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         )
         safe_torque = np.clip(d.g, -model.joints.effort, model.joints.effort)
         self._safe_torque = safe_torque
-        grant = budget.grant(
+        grant = tank_potential.grant(
             d,
             limited_torque.effort,
             safe_torque,
@@ -172,9 +172,9 @@ class TaskSpaceIDAPBC(TwinnedController):
         torque = grant.force
         if grant.reason:
             self._torque_limits.replace_torque(torque)
-        budget.hold_effort(d, torque, spring.energy - d.potential_energy)
+        tank_potential.hold_effort(d, torque, spring.energy - d.potential_energy)
 
-        tank = budget.tank
+        tank = tank_potential.tank
         energy = replace(
             effort.energy,
             reference_power=added_energy / dt if dt > 0.0 else 0.0,
@@ -192,7 +192,7 @@ class TaskSpaceIDAPBC(TwinnedController):
             reason,
             dist(self.task.value(d), goal),
             effort.smallest_singular_value,
-            budget.authority,
+            tank_potential.authority,
         )
 
     def _note_missed_updates(self) -> None:

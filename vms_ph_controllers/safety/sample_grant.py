@@ -24,14 +24,14 @@ class _SampleStart:
         q, v: configuration (nq,) and velocity (nv,).
         force: held effort (nv,).
         displacement: displacement (nv,) that is predicted for the sample.
-        stored: stored energy, J.
+        stored_energy: J.
     """
 
     q: Array
     v: Array
     force: Array
     displacement: Array
-    stored: float
+    stored_energy: float
 
 
 class SampleWork:
@@ -67,7 +67,7 @@ class SampleWork:
         """Note that the safe output (nv,) has replaced the held effort."""
         self._safe_effort = safe_effort
 
-    def recovered_energy(self, d: Evaluation, energy: float, dt: float) -> float:
+    def recovered_energy(self, d: Evaluation, stored_energy: float, dt: float) -> float:
         """Return the decrease of the stored energy less the work of the held effort, J.
 
         After missed updates the largest work that the two efforts can have done is used: that of
@@ -77,37 +77,40 @@ class SampleWork:
 
         Args:
             d: the present state.
-            energy: energy stored now, J.
+            stored_energy: energy stored now, J.
             dt: time since the last update, s.
         """
         if self._start is None:
             return 0.0
-        start, holding = self._start, self._safe_effort
+        start, safe_effort = self._start, self._safe_effort
         displacement = self._model.difference(start.q, d.q)
         work = float(start.force @ displacement)
-        if holding is not None:
-            split = float(
-                start.force @ start.displacement + holding @ (displacement - start.displacement)
-            )
-            return min(start.stored - energy - max(work, float(holding @ displacement), split), 0.0)
+        decrease = start.stored_energy - stored_energy
+        if safe_effort is not None:
+            mixed_work = float(start.force @ start.displacement)
+            mixed_work += float(safe_effort @ (displacement - start.displacement))
+            return min(decrease - max(work, float(safe_effort @ displacement), mixed_work), 0.0)
         if self._model.b:
             work += self._base_rotation_work_bound(start, d, dt)
-        return start.stored - energy - work
+        return decrease - work
 
     def _base_rotation_work_bound(self, start: _SampleStart, d: Evaluation, dt: float) -> float:
         """Return an upper bound of the work that turning axes add to ``f^T (q_next - q)``, J."""
         b = self._model.b
         force, v_start, v_end = start.force[:b], start.v[:b], d.v[:b]
-        bracket = dt * dt / 12.0 * (base_group(self._model.base).ad(v_start) @ v_end)
-        linear = BASE_POSITION_SIZE[self._model.base]
-        f, moment = float(np.linalg.norm(force[:linear])), float(np.linalg.norm(force[linear:]))
+        magnus_term = dt * dt / 12.0 * (base_group(self._model.base).ad(v_start) @ v_end)
+        linear = slice(BASE_POSITION_SIZE[self._model.base])
+        angular = slice(linear.stop, None)
+        force_norm = float(np.linalg.norm(force[linear]))
+        moment_norm = float(np.linalg.norm(force[angular]))
         largest_twist = np.maximum(np.abs(v_start), np.abs(v_end))
-        displacement = dt * float(np.linalg.norm(largest_twist[:linear]))
-        angle = dt * float(np.linalg.norm(largest_twist[linear:]))
-        work_bound = f * float(np.linalg.norm(bracket[:linear]))
-        work_bound += moment * float(np.linalg.norm(bracket[linear:]))
-        work_bound += _ROTATION_ERROR * angle * angle * (f * displacement + moment * angle)
-        return work_bound - float(force @ bracket)
+        displacement = dt * float(np.linalg.norm(largest_twist[linear]))
+        angle = dt * float(np.linalg.norm(largest_twist[angular]))
+        work_bound = force_norm * float(np.linalg.norm(magnus_term[linear]))
+        work_bound += moment_norm * float(np.linalg.norm(magnus_term[angular]))
+        largest_work = force_norm * displacement + moment_norm * angle
+        work_bound += _ROTATION_ERROR * angle * angle * largest_work
+        return work_bound - float(force @ magnus_term)
 
 
 # Share of the difference between the schemes of second and of fourth order that is added to the

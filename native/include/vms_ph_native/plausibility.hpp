@@ -98,7 +98,7 @@ class StatePlausibility {
   VectorQ q_, last_measured_q_;
   VectorV v_, step_, mean_v_;  // believed with q_; from q_ and since last_measured_q_ to the new q
   VectorV frozen_path_, frozen_motion_;  // integrals of |v| and v since a position has changed
-  double implausible_time_ = 0.0;        // time without a position, s
+  double lost_time_ = 0.0;               // time without a position, s
   bool is_holding_ = false;
   double plausible_samples_ = 0.0, relocation_time_ = 0.0;
   Reason problem_, discarded_reason_;

@@ -108,8 +108,8 @@ class Supervisor final : public Controller {
   StatePlausibility state_plausibility_;
   ReferencePlausibility reference_plausibility_;
   SafeOutput safe_output_;
-  const Eigen::VectorXd unknown_q_, unknown_v_;
-  Eigen::VectorXd safe_q_;  // (nq,) where the safe output acts
+  const Eigen::VectorXd unknown_q_, unknown_v_;  // NaN
+  Eigen::VectorXd safe_q_;                       // (nq,) where the safe output acts
   Reference pending_reference_;
   const Judgement* judgement_ = nullptr;
   Command command_;

@@ -371,7 +371,7 @@ bool DelayedGrant::is_surely_covered(Evaluation& d, const VectorV& effort,
 
 MotionLimits::MotionLimits(const Model& model) : model_(model) {
   braked_velocity_ = velocity_step_ = effort_change_ = VectorV::Zero(model.nv());
-  braked_effort_ = unit_force_effort_ = braked_velocity_;
+  active_brake_ = unit_force_effort_ = braked_velocity_;
 }
 
 bool MotionLimits::tighten(double share, double& share_bound) noexcept {
@@ -395,11 +395,11 @@ double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& desir
   velocity_step_ *= dt;
   double share_bound = 1.0;
   if (settings.max_power > 0.0) {
-    braked_effort_ = brake_effort - static_effort;
+    active_brake_ = brake_effort - static_effort;
     const double slope = 0.5 * (effort_change_.dot(v) + effort_change_.dot(braked_velocity_));
-    const double power = 0.5 * (braked_effort_.dot(v) + braked_effort_.dot(braked_velocity_));
+    const double power = 0.5 * (active_brake_.dot(v) + active_brake_.dot(braked_velocity_));
     if (tighten(largest_root(0.5 * effort_change_.dot(velocity_step_),
-                             slope + 0.5 * braked_effort_.dot(velocity_step_),
+                             slope + 0.5 * active_brake_.dot(velocity_step_),
                              power - settings.max_power),
                 share_bound)) {
       reason_.set("power at its limit of %g W", settings.max_power);

@@ -267,8 +267,8 @@ class DelayedGrant {
 
   const Model& model_;
   BaseWrenchLimiter wrench_limiter_;
-  const int sample_count_;  // from a state to the end of an effort that it led to
-  Evaluation predicted_state_;
+  const int sample_count_;      // from a state to the end of an effort that it led to
+  Evaluation predicted_state_;  // at the end of an effort under way
   SamplePredictor predictor_;
   Prediction prediction_;  // of an effort under way or tried
   SampleGrant grant_;
@@ -312,7 +312,7 @@ class MotionLimits {
   bool tighten(double share, double& share_bound) noexcept;
 
   const Model& model_;
-  VectorV braked_velocity_, velocity_step_, effort_change_, braked_effort_, unit_force_effort_;
+  VectorV braked_velocity_, velocity_step_, effort_change_, active_brake_, unit_force_effort_;
   Cholesky M_factor_;
   Reason reason_;
 };
@@ -403,15 +403,15 @@ class PortGuard {
   std::unique_ptr<Model> gravity_free_model_;  // where the hardware carries the weight
   const Model& model_;                         // whose gravity the efforts compensate
   const int b_, n_, delay_;
-  const double period_;
-  const Eigen::VectorXd unknown_q_, unknown_v_;
+  const double period_;                          // nominal duration of a sample, s
+  const Eigen::VectorXd unknown_q_, unknown_v_;  // NaN
   StatePlausibility state_plausibility_;
   TorqueLimits torque_limits_;
   MotionLimits motion_limits_;
   DelayedGrant delayed_grant_;
   SafeOutput safe_output_;
   EffortQueue effort_queue_;
-  Evaluation d_, rest_state_;
+  Evaluation d_, rest_state_;  // now; the same at rest, with gravity
   EnergyTank tank_;
   DebtCeiling debt_ceiling_;
   Certificate certificate_;
@@ -419,7 +419,7 @@ class PortGuard {
       jump_;
   const VectorV zero_velocity_;
   bool has_acting_effort_ = false, has_jump_ = false, has_last_potential_ = false;
-  double jump_share_ = 0.0, last_potential_ = 0.0;
+  double jump_share_ = 0.0, last_potential_ = 0.0;  // share that is left; energy, J
   // Kinetic energy less the energy given, at the first and the last state, J; samples in which it
   // has risen, and the largest kinetic energy, J.
   double initial_surplus_ = 0.0, surplus_ = 0.0, largest_kinetic_energy_ = 0.0;
