@@ -276,10 +276,10 @@ void DelayedGrant::next_velocity(Evaluation& d, const EffortQueue& effort_queue,
 }
 
 void DelayedGrant::grant(Evaluation& d, VectorV& effort, const EffortQueue& effort_queue,
-                         double level, const DebtCeiling& ceiling, double dt) noexcept {
+                         double level, const DebtCeiling& debt_ceiling, double dt) noexcept {
   reason_ = "";
   is_braking_ = false;
-  if (is_surely_covered(d, effort, effort_queue, level, ceiling.motion_energy_bound(), dt)) {
+  if (is_surely_covered(d, effort, effort_queue, level, debt_ceiling.motion_energy_bound(), dt)) {
     static_effort(d, active_part_);
     active_part_ = effort - active_part_;
     return;
@@ -310,7 +310,7 @@ void DelayedGrant::grant(Evaluation& d, VectorV& effort, const EffortQueue& effo
   }
   active_part_ = effort - static_effort_;
   M_factor_.compute(state->M());
-  double remaining_rise = ceiling.v_norm_rise(level);
+  double remaining_rise = debt_ceiling.v_norm_rise(level);
   for (int k = 0; k < effort_queue.pending_count(); ++k)
     remaining_rise -= v_norm_rise(effort_queue.pending_active_part(k), dt);
   remaining_rise = std::max(0.0, remaining_rise);

@@ -244,10 +244,10 @@ class DelayedGrant {
   /// Reduce an effort (nv,) to the share that the tank covers; unchanged where it covers it.
   ///
   /// @param level    energy available, J; negative for a debt.
-  /// @param ceiling  bounds what may be risked while there is a debt.
+  /// @param debt_ceiling  bounds what may be risked while there is a debt.
   /// @param dt       duration of a sample, s.
   void grant(Evaluation& d, VectorV& effort, const EffortQueue& effort_queue, double level,
-             const DebtCeiling& ceiling, double dt) noexcept;
+             const DebtCeiling& debt_ceiling, double dt) noexcept;
 
   /// The part (nv,) of the last grant beyond the static effort.
   const VectorV& active_part() const noexcept { return active_part_; }
