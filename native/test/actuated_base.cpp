@@ -350,11 +350,11 @@ void an_input_that_is_not_valid_is_refused_in_a_sentence() {
 void an_actuator_fails_with_all_of_its_inputs() {
   using Inputs = std::vector<std::size_t>;
   const std::vector<std::string> names{"wheel_0", "caster_0/wheel", "caster_0/steering"};
-  CHECK(vms_ph_ros2_control::input_ids("caster_0", names) == Inputs({1, 2}));
-  CHECK(vms_ph_ros2_control::input_ids("caster_0/wheel", names) == Inputs({1, 2}));
-  CHECK(vms_ph_ros2_control::input_ids("wheel_0", names) == Inputs({0}));
-  CHECK(vms_ph_ros2_control::input_ids("wheel", names) == Inputs());
-  CHECK(vms_ph_ros2_control::input_ids("caster_0/brake", names) == Inputs());
+  CHECK(vms_ph_ros2_control::inputs_of("caster_0", names) == Inputs({1, 2}));
+  CHECK(vms_ph_ros2_control::inputs_of("caster_0/wheel", names) == Inputs({1, 2}));
+  CHECK(vms_ph_ros2_control::inputs_of("wheel_0", names) == Inputs({0}));
+  CHECK(vms_ph_ros2_control::inputs_of("wheel", names) == Inputs());
+  CHECK(vms_ph_ros2_control::inputs_of("caster_0/brake", names) == Inputs());
 }
 
 TEST(actuated_base) {

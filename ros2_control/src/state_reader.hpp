@@ -62,9 +62,9 @@ class StampMonitor {
   const char* update(const builtin_interfaces::msg::Time& stamp, double elapsed_time) noexcept;
 
  private:
-  double timeout_, stall_time_ = 0.0;                 ///< s
-  std::int64_t last_stamp_ = 0, rejected_stamp_ = 0;  ///< ns
-  int consecutive_stamps_ = 0;                        ///< that advance from a rejected one on
+  double timeout_, stall_time_ = 0.0;
+  std::int64_t last_stamp_ = 0, rejected_stamp_ = 0;
+  int consecutive_stamps_ = 0;
   bool has_last_stamp_ = false;
 };
 
