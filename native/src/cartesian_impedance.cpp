@@ -266,7 +266,7 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   }
   last_axis_gains_ = axis_gains;
   hold_posture(reference, dt);
-  if (active_push) effort_.replace_along(active_push->direction, active_push->damping, h);
+  if (active_push) effort_.replace_by_damper(active_push->direction, active_push->damping, h);
   split_inertia(d_.M(), jacobian_, mass_inverse_jt_, momentum_map_, effort_.extra_damping,
                 smallest_singular_value_);
   effort_.extra_damping *= gains.damping_null;

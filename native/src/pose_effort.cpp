@@ -95,8 +95,8 @@ void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept {
   add_product(inertia, null_acceleration, task_decoupling, -1.0);
   multiply(transposed(J_rate), momentum, null_decoupling);
   add_product(transposed(d.C()), task_velocity_, null_decoupling, -1.0);
-  const auto null_twist = product<Vector6>(transposed(mass_inverse_jt_), null_decoupling);
-  const auto null_force = product<Vector6>(inertia, null_twist);
+  const auto task_acceleration = product<Vector6>(transposed(mass_inverse_jt_), null_decoupling);
+  const auto null_force = product<Vector6>(inertia, task_acceleration);
   add_product(transposed(J), null_force, null_decoupling, -1.0);
 }
 
@@ -218,8 +218,8 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
   distance = error.topRightCorner<3, 1>().norm();
 }
 
-void PoseEffort::replace_along(const Eigen::Vector3d& direction, double damping,
-                               double h) noexcept {
+void PoseEffort::replace_by_damper(const Eigen::Vector3d& direction, double damping,
+                                   double h) noexcept {
   const Eigen::Vector3d spring_force = spring_wrench_.head<3>();
   spring_wrench_.head<3>() -= direction.dot(spring_force) * direction;
   const Eigen::Matrix3d lateral_projector =

@@ -17,7 +17,7 @@ struct EnergyGuardSettings {
   double tank_capacity = 5.0, tank_initial = 5.0, refill_power = 0.0;
   double max_power = 0.0, max_kinetic_energy = 0.0, max_speed = 0.0, max_joint_speed = 0.0;
   double torque_share = 1.0, max_torque_rate = 0.0, engagement_time = 0.2;
-  bool freeze = false;
+  bool freeze = false;  ///< grant nothing out of the tank: only efforts that brake act
 
   static const GainTable<EnergyGuardSettings>& table();
 };
@@ -77,6 +77,8 @@ struct EnergyTank {
 
 /// What a guard saw since its engagement, as in vms_ph_controllers.guard.Certificate; the
 /// EnergyCertificate message and the bindings follow from these lists. Energies in J.
+/// `lent` is the most that the tank lent to repay a debt, `supplied` the most kinetic energy that
+/// came from none of the guarded ports.
 #define VMS_PH_CERTIFICATE_COUNTS(FIELD) \
   FIELD(samples)                         \
   FIELD(lost)                            \
@@ -120,7 +122,7 @@ struct Certificate {
   }
 
   /// Note what may have been given beyond the budget but is not in the sums, J.
-  void add_unsettled(double energy) noexcept { unsettled = std::max(unsettled, energy); }
+  void note_unsettled(double energy) noexcept { unsettled = std::max(unsettled, energy); }
 };
 
 }  // namespace vms_ph

@@ -122,7 +122,7 @@ class PoseEffort {
 
   /// Replace spring and damper along a direction, a unit vector in the axes of the pose, by a
   /// damping, N s/m; after set_error(), with its horizon.
-  void replace_along(const Eigen::Vector3d& direction, double damping, double h) noexcept;
+  void replace_by_damper(const Eigen::Vector3d& direction, double damping, double h) noexcept;
 
   /// Pull the null space of J to a posture, after set_springs().
   ///

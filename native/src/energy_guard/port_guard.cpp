@@ -214,11 +214,11 @@ Certificate PortGuard::certificate() const noexcept {
   result.first_loss = first_loss_.text();
   result.copy_sums(tank_);
   const double largest_work = effort_queue_.largest_work();
-  if (largest_work > 0.0) result.add_unsettled(largest_work - (tank_.budget - tank_.given_energy));
+  if (largest_work > 0.0) result.note_unsettled(largest_work - (tank_.budget - tank_.given_energy));
   const double excess_supply = result.supplied - std::max(0.0, result.margin);
   if (kSamplesPerRise * rise_count_ > result.samples &&
       excess_supply > kNoiseEnergy + kNoiseShare * largest_kinetic_energy_) {
-    result.add_unsettled(excess_supply);
+    result.note_unsettled(excess_supply);
   }
   return result;
 }
@@ -234,7 +234,7 @@ void PortGuard::update_tank(double dt) noexcept {
     work = std::max(work, kinetic_energy - debt_ceiling_.motion_energy_bound());
     const double largest_work = effort_queue_.largest_work();
     if (largest_work > 0.0)
-      certificate_.add_unsettled(largest_work - (tank_.budget - tank_.given_energy));
+      certificate_.note_unsettled(largest_work - (tank_.budget - tank_.given_energy));
   }
   tank_.withdraw(work);
   const double refilled_energy = tank_.refill(settings.freeze ? 0.0 : settings.refill_power * dt);

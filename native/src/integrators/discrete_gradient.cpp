@@ -110,7 +110,7 @@ bool FixedPointSolver::solve_by_newton(const Sweep& sweep, StepResult& result) n
 namespace {
 
 // As in the Python scheme, which gives the reasons.
-constexpr double kLinearLimit = 1e-3, kMaxDeferredGap = 1e-9;
+constexpr double kMaxRelativeCurvature = 1e-3, kMaxDeferredGap = 1e-9;
 
 /// The angle of cay(vector) over the length of the vector.
 double angle_ratio(const Vector3d& vector) {
@@ -340,7 +340,7 @@ void DiscreteGradient::remove_rounding_error(StepResult& result) noexcept {
   const double slope = weighted_step_.dot(velocity_.tail(n));
   end_tree_.solve_velocity(Screw{}, weighted_step_, velocity_);
   const double curvature = weighted_step_.dot(velocity_.tail(n));
-  if (std::abs(2.0 * curvature * energy_gap) <= kLinearLimit * slope * slope) {
+  if (std::abs(2.0 * curvature * energy_gap) <= kMaxRelativeCurvature * slope * slope) {
     // `slope` has the sign of the step.
     const double root = std::sqrt(slope * slope - 2.0 * curvature * energy_gap);
     end_state_->pi -= (2.0 * energy_gap / (slope + std::copysign(root, slope))) * weighted_step_;

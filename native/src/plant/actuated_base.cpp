@@ -171,11 +171,12 @@ void TiltAllocation::solve_angles(const VectorB& goal, const Eigen::VectorXd& lo
   }
   for (Eigen::Index k = 0; k < t; ++k) {
     const Eigen::Index i = tilting_inputs_[static_cast<std::size_t>(k)];
-    const double lower_force = forces_[m + k], upper_force = forces_[m + t + k];
+    const double force_at_tilt_lower = forces_[m + k], force_at_tilt_upper = forces_[m + t + k];
     const double half_range = 0.5 * (upper_angles_[k] - lower_angles_[k]),
                  largest_change = dt * largest_tilt_rates_[k];
-    const double lateral_force = (upper_force - lower_force) * std::sin(half_range);
-    const double axial_force = forces_[i] + (lower_force + upper_force) * std::cos(half_range);
+    const double lateral_force = (force_at_tilt_upper - force_at_tilt_lower) * std::sin(half_range);
+    const double axial_force =
+        forces_[i] + (force_at_tilt_lower + force_at_tilt_upper) * std::cos(half_range);
     const double desired_angle = std::hypot(lateral_force, axial_force) > kMinForce
                                      ? mean_angles_[k] + std::atan2(lateral_force, axial_force)
                                      : angles[i];
