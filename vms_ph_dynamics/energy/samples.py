@@ -251,6 +251,7 @@ def _cubic_windows(
 
 
 _CUBIC_SAMPLES = 100_000  # of the windows that are fitted at once, for the memory
+_CLOCK_PARTS = 10  # of a motion, in most of which another clock must fit better
 _MIN_SPEED_SHARE = 0.2  # share of the largest speed above which a step tells its duration
 
 
@@ -263,7 +264,7 @@ class Clock:
         source: ``"stamps"`` as recorded, ``"uniform"``, or ``"motion"``: multiples of a period that
             the positions and velocities give away.
         period: s, of the uniform times or of the motion; 0 for stamps.
-        jitter: standard deviation of the stamps from these times, s.
+        jitter: standard deviation of the stamps from these times, but for a stretch, s.
     """
 
     t: Array
@@ -294,25 +295,28 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
         step_durations = (steps * mean_velocity).sum(axis=1) / np.where(is_moving, speed**2, 1.0)
         period = _period(step_durations[is_moving])
     if period > 0.0:
-        # Where the robot hardly moves only the stamps tell how many periods have passed.
+        # Where the robot hardly moves only the stamps tell how many periods have passed. Only where
+        # it moves and a sample is that before does its time repeat.
         periods = np.rint(np.where(is_moving, step_durations, intervals) / period)
-        candidates["motion"] = np.maximum(np.where(is_same & is_moving, 0.0, periods), 0.0) * period
+        periods = np.maximum(periods, np.where(is_moving, 1.0, 0.0))
+        candidates["motion"] = np.where(is_same & is_moving, 0.0, periods) * period
     # Root mean square of the difference between the steps of the positions and the velocities times
-    # the durations, by source; the smallest decides.
-    mismatch = {
-        name: float(np.sqrt(np.mean(((steps - mean_velocity * dt[:, None]) ** 2)[is_moving])))
-        if is_moving.any()
-        else 0.0
-        for name, dt in candidates.items()
-    }
+    # the durations, by source, in the median part of the motion; the smallest decides.
+    parts = np.array_split(np.flatnonzero(is_moving), min(_CLOCK_PARTS, is_moving.sum()) or 1)
+    mismatch = dict.fromkeys(candidates, 0.0)
+    for name, dt in candidates.items() if is_moving.any() else ():
+        error = np.sum((steps - mean_velocity * dt[:, None]) ** 2, axis=1)
+        mismatch[name] = float(np.sqrt(np.median([np.mean(error[part]) for part in parts])))
     source = min(mismatch, key=lambda name: mismatch[name])
     # Another clock must explain the motion clearly better than the recorded one.
     if mismatch[source] > 0.7 * mismatch["stamps"]:
         source = "stamps"
     t = np.concatenate([[0.0], np.cumsum(candidates[source])]) + stamps[0]
     period = {"stamps": 0.0, "uniform": mean_interval, "motion": period}[source]
-    # What was sampled evenly was stamped with the deviations from even times.
-    return Clock(t, source, period, float(np.std(stamps - t)))
+    # What was sampled evenly was stamped with the deviations from even times. A period that is a
+    # little longer is none.
+    x, y = t - t.mean(), stamps - stamps.mean()
+    return Clock(t, source, period, float(np.std(y - (x @ y) / max(x @ x, 1e-300) * x)))
 
 
 LONGEST_LAG = 0.25

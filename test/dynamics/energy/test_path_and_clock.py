@@ -102,6 +102,16 @@ def test_samples_that_a_logger_read_twice_or_missed_are_put_in_their_places(
     np.testing.assert_allclose(clock.t - clock.t[0], t[read] - t[read[0]], atol=2e-3)
 
 
+def test_regular_stamps_are_kept_where_a_few_velocities_are_wrong(rng: np.random.Generator) -> None:
+    t = np.arange(0.0, 25.0, 0.005)
+    stamps = t + 4e-5 * rng.normal(size=t.size)
+    q, v = _motion(np.minimum(t, t[-23]))
+    q[-22:] += 1e-4 * np.arange(1, 23)[:, None]  # it stops, and the velocities do not tell
+    clock = clock_of(stamps, np.diff(q, axis=0), 0.9998 * v)
+    assert np.all(np.diff(clock.t) > 0.0)
+    assert clock.jitter < 0.01 * 0.005
+
+
 def test_a_good_clock_is_kept() -> None:
     t = np.sort(np.random.default_rng(0).uniform(0.0, 8.0, 4000))
     q, v = _motion(t)
