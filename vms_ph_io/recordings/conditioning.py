@@ -112,10 +112,10 @@ class Conditioning:
         ]
         if len(order.gaps) > 20:
             sentences.append(f"{len(order.gaps) - 20} further gaps")
-        sentences += [
-            f"the velocity of {joint} is estimated from the positions: {defect.reason}"
-            for joint, defect in self.velocity_defects.items()
-        ]
+        by_reason = itertools.groupby(self.velocity_defects.items(), lambda item: item[1].reason)
+        for reason, items in by_reason:
+            names = ", ".join(joint for joint, _ in items)
+            sentences.append(f"the velocity of {names} is estimated from the positions: {reason}")
         sentences.append(self._lag_sentence())
         if self.effort_lag:
             lag = f"{1e3 * self.effort_lag:.0f} ms"

@@ -54,6 +54,7 @@ def read_columns(
     quantities, joints = _quantities(path, column_map, source)
     if not joints and "base_position" not in quantities:
         raise RecordingError(f"{path} names no joints and has no base_position")
+    recording.has_stamps = "time" in quantities
     blocks = source.blocks(quantities, len(joints))
     if joints:
         factors = column_map.coupling(joints)

@@ -351,7 +351,8 @@ class RecordedMotion:
         if n and high - low >= 16:
             if not keeps_velocity:
                 check_units(self.model, t, position, gapless(signals.velocity, t))
-                self._velocity_defects = velocity_defects(rate, t, position, signals.velocity)
+                states = t, position, signals.velocity
+                self._velocity_defects = velocity_defects(rate, *states, self.recording.has_stamps)
             reliable = [joint for joint in range(n) if joint not in self._velocity_defects]
             lag, is_sure = lag_of(t, position[:, reliable], signals.velocity[:, reliable])
             self._lag = lag if is_sure and not keeps_velocity else 0.0

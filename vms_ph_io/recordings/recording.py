@@ -164,6 +164,7 @@ class Recording:
             vms_ph/msg/PortEnergy.
         description: URDF in the recording, or empty.
         notes: sentences on what was damaged or left out.
+        has_stamps: whether times are recorded; else they are those of a given rate.
     """
 
     path: Path
@@ -174,6 +175,7 @@ class Recording:
     port_energies: Series | None = None
     description: str = ""
     notes: list[str] = field(default_factory=list)
+    has_stamps: bool = True
 
     @property
     def joint_names(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.samples import smoothed_velocity, velocity_lag
 
+from .column_map import UNITS
 from .recording import RecordingError
 
 STANDSTILL = 1e-3
@@ -122,7 +123,7 @@ class VelocityDefect:
 
 
 def velocity_defects(
-    rate: float, t: Array, position: Array, recorded_velocity: Array
+    rate: float, t: Array, position: Array, recorded_velocity: Array, has_stamps: bool = True
 ) -> dict[int, VelocityDefect]:
     """Return the joints whose recorded velocities are no use, by index.
 
@@ -131,13 +132,15 @@ def velocity_defects(
         t: (N,) s.
         position: (N, n).
         recorded_velocity: (N, n) velocities, NaN where there are none.
+        has_stamps: whether the times are recorded; else the rate may be wrong.
     """
     slope, deviation = slopes(rate, t, position)
-    defects: dict[int, VelocityDefect] = {}
+    defects, moving_count = dict[int, VelocityDefect](), 0
     for joint in range(position.shape[1]):
         rates, v = slope[:, joint], recorded_velocity[:, joint]
         error = float(np.sqrt(np.mean(deviation[:, joint] ** 2)))
         is_moving = float(np.sqrt(np.mean(rates**2))) > max(STANDSTILL, 5.0 * error)
+        moving_count += is_moving
         valid = np.isfinite(v)
         suffix = f"; its standard deviation is {error:.2g}"
         if valid.mean() < 0.5:
@@ -154,6 +157,14 @@ def velocity_defects(
             elif not (0.93 < factor < 1.07 if r_squared > 0.99 else 0.8 < factor < 1.25):
                 reason = f"what is recorded is {factor:.4g} times its slope"
                 defects[joint] = VelocityDefect(reason + suffix, factor)
+    factors = {joint: defect.factor for joint, defect in defects.items() if defect.factor != 1.0}
+    if len(factors) == moving_count > 2 and not has_stamps:
+        middle = float(np.median([*factors.values()]))
+        is_unit = any(abs(middle * UNITS[u] - 1.0) < 0.1 for u in ("deg/s", "rpm", "rev/s"))
+        if np.ptp([*factors.values()]) < 0.1 * middle and not is_unit:
+            reason = f"the rate looks wrong, {rate * middle:.3g} Hz would fit: what is recorded is "
+            reason += f"about {middle:.3g} times the slope at all joints that move"
+            defects |= dict.fromkeys(factors, VelocityDefect(reason, middle))
     return defects
 
 

@@ -132,6 +132,23 @@ def test_velocities_that_are_no_use_are_estimated_from_the_positions(
     assert unaccounted(motion) < 2e-3
 
 
+@pytest.mark.parametrize("kind", ["rate", "unit", "stamps"])
+def test_velocities_of_all_joints_tell_that_a_given_rate_is_wrong(
+    panda: VMSModel, known: Known, tmp_path: Path, kind: str
+) -> None:
+    factors = np.degrees(1.0) if kind == "unit" else np.linspace(0.493, 0.498, panda.n)
+    file = known.changed(v=factors * known.v).write_csv(tmp_path / "run.csv")
+    quantities = ("position", "velocity")
+    columns = [f"{kind}: [{', '.join(f'{kind}.{j}' for j in known.joints)}]" for kind in quantities]
+    time = "time: time" if kind == "stamps" else "rate: 500"
+    joints = f"joints: [{', '.join(known.joints)}]"
+    (tmp_path / "map.yaml").write_text("\n".join([joints, time, *columns]))
+    motion = RecordedMotion(read_recording(file, columns=tmp_path / "map.yaml"), panda)
+    assert ("the rate looks wrong, 248 Hz would fit" in said(motion)) == (kind == "rate")
+    sentence_count = said(motion).count("is estimated from the positions")
+    assert sentence_count == (1 if kind == "rate" else panda.n)
+
+
 def test_uneven_stamps_of_even_samples_are_found_from_the_motion(
     panda: VMSModel, known: Known, tmp_path: Path, rng: np.random.Generator
 ) -> None:
