@@ -118,6 +118,23 @@ def test_mistakes_are_answered_in_a_sentence(tmp_path: Path, mistake: str) -> No
     assert answer in str(done.exception)
 
 
+def test_a_proposal_takes_the_rate_of_a_map_and_refuses_more(tmp_path: Path) -> None:
+    file, columns = tmp_path / "run.csv", tmp_path / "rate.yaml"
+    joints = robots.load("panda").joint_names
+    q = np.sin(np.arange(400.0)[:, None] / 25.0 + np.arange(7.0)) - 0.5
+    np.savetxt(file, q, delimiter=",", comments="", header=",".join(f"q_{j}" for j in joints))
+    columns.write_text("rate: 25\n")
+    words = "audit", file, "--robot", "panda", "--propose", "--columns", columns
+    said = typed(*words)
+    assert said.exit_code == 0, said.output
+    assert "rate: 25.0\n" in said.output
+    assert "rate in Hz" not in said.output
+    columns.write_text("rate: 25\nposition: [1, 2, 3, 4, 5, 6, 7]\n")
+    said = typed(*words)
+    assert said.exit_code != 0
+    assert "gives the rate alone" in str(said.exception)
+
+
 def test_a_friction_file_is_taken(tmp_path: Path) -> None:
     bag = record(tmp_path / "bag")
     file = tmp_path / "friction.yaml"

@@ -176,7 +176,7 @@ class _Columns:
         return {"array": arrays.pop(), **entry} if len(arrays) == 1 else {"columns": list(names)}
 
 
-def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal:
+def propose(path: str | Path, model: VMSModel, changes: bool = True, rate: float = 0.0) -> Proposal:
     """Return a column map for a file of columns: CSV and other text, NPZ, MAT, Parquet.
 
     Everything is decided by names and by what the robot can do: limits, speeds, rates, slopes, and
@@ -187,6 +187,7 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
         path: of the file.
         model: the robot.
         changes: whether the order of the columns and the zeros of the joints may change.
+        rate: Hz, where it is known; then no column is the time.
 
     Raises:
         RecordingError: the file cannot be read, or has no columns for the positions, or the robot
@@ -196,6 +197,7 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
         raise RecordingError(f"'{model.name}' has no joints; columns are proposed for joints only")
     proposal, columns, n = Proposal(Path(path)), _Columns(Path(path)), model.n
     groups, time = _quantity_groups(columns, model, proposal)
+    time = "" if rate else time
     if "position" not in groups:
         text = f"{proposal.path.name} has no {model.n} columns that could be the positions of "
         text += f"'{model.name}'; its columns are {', '.join(columns.values) or 'no numbers'}"
@@ -225,11 +227,14 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
     effort = interpolate(t, t, raw_columns["effort"]) if has_efforts else np.zeros_like(q)
     epoch = t[0]
     t, q, effort = (_means(rows, _MAX_SAMPLES) for rows in (t - epoch, q, np.nan_to_num(effort)))
-    if not time:
-        proposal.content["rate"] = 1000.0
-        proposal.note("time", "no column increases", "what is the rate in Hz? 1000 is a guess")
-    time_unit = _time_unit(proposal, model, time, t + epoch, period, q) if time else "ms"
-    t = (t - t[0]) * TIME_UNITS[time_unit]
+    if time:
+        time_unit = _time_unit(proposal, model, time, t + epoch, period, q)
+        t = (t - t[0]) * TIME_UNITS[time_unit]
+    else:
+        velocity = _means(raw_columns.get("velocity", np.zeros((len(indices), n))), _MAX_SAMPLES)
+        slope = smooth(t, q, 5)[1]
+        proposal.content["rate"] = rate or _rate(proposal, model, slope, velocity, angle_unit)
+        t = (t - t[0]) / proposal.content["rate"]
     motion = _Motion(t, q, smooth(t, q, 5)[1], effort)
     if has_efforts and len(groups["effort"]) > n:
         first_effort = _effort_start(proposal, model, groups["effort"], motion)
@@ -264,7 +269,7 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
         error = _effort_error(proposal, model, motion)
         # What no reading of the efforts explains was changed in vain.
         if error >= _MAX_ERROR and (offsets.any() or np.any(order != np.arange(n))):
-            return propose(path, model, changes=False)
+            return propose(path, model, False, rate)
         uncertain_parts = {item.part for item in proposal.evidence if item.question}
         if uncertain_parts == {"position"} and error < _MAX_ORDER_ERROR:
             evidence = [item._replace(question="") for item in proposal.evidence]
@@ -569,6 +574,33 @@ def _time_unit(proposal: Proposal, model: VMSModel, key: str, t: Array, dt: floa
         question = "" if is_clear else f"is the time in {' or '.join(possible_units)}?"
     proposal.note("time", text, question)
     return unit
+
+
+def _rate(proposal: Proposal, model: VMSModel, slope: Array, velocity: Array, unit: str) -> float:
+    """Return the rate, Hz, at which slopes per sample are recorded velocities; else a guess."""
+    slope, velocity = np.where(np.isfinite(velocity), slope, 0.0), np.nan_to_num(velocity)
+    speed, size = (np.sqrt(np.mean(rows**2, axis=0)) for rows in (slope, velocity))
+    correlation = np.mean(slope * velocity, axis=0) / np.maximum(speed * size, 1e-300)
+    is_used = (speed > _REST_SHARE * speed.max()) & (correlation > _SLOPE_SCORE)
+    ratio, (low, high) = size[is_used] / speed[is_used], _RATE_RANGE
+    factor = float(np.median(ratio)) if ratio.size > 2 else 0.0
+    rate = factor * UNITS[f"{unit}/s"]  # velocities have most likely the unit of the positions
+    if not low <= rate <= high or np.ptp(ratio) > 0.3 * factor:
+        proposal.note("time", "no column increases", "what is the rate in Hz? 1000 is a guess")
+        return 1000.0
+    rates = {u: x for u in ("rad/s", "deg/s", "rpm") if (x := factor * UNITS[u]) != rate}
+    others = [f", {x:.3g} if speeds are in {u}" for u, x in rates.items() if low <= x <= high]
+    # Velocities are off by this share of them, and their size by no more.
+    error = float(np.sqrt(max(1.0 - np.max(correlation[is_used]) ** 2, 1e-6)))
+    digits = (float(f"{rate:.{k}g}") for k in (1, 2, 3, 4))
+    rate = next(x for x in digits if abs(x / rate - 1.0) <= min(error, _CERTAIN_GAIN_ERROR))
+    share = np.max(np.percentile(np.abs(slope), 99, axis=0) * rate / model.joints.velocity)
+    text = f"no column increases; at {rate:g} Hz the velocities of {ratio.size} joints are slopes, "
+    text += f"within {error:.1%} at best, and at most {share:.0%} of the limits"
+    is_sure = not others and error < _CERTAIN_GAIN_ERROR and 0.01 < share < 1.0
+    question = "" if is_sure else f"what is the rate in Hz? {rate:g} is likely{''.join(others)}"
+    proposal.note("time", text, question)
+    return rate
 
 
 def _units(angle_unit: str, length_unit: str, is_revolute: Any) -> str | list[str]:

@@ -60,6 +60,7 @@ def audit(
     from vms_ph_io.audits import audit_motion, document, lines, recorded_robot, write_report
     from vms_ph_io.audits import identified as identification
     from vms_ph_io.recordings import RecordingError, read_recording
+    from vms_ph_io.recordings.column_map import ColumnMap, read_map
     from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
     from vms_ph_io.robots.robot_settings import RobotSettings, named_numbers
 
@@ -75,7 +76,10 @@ def audit(
         robot, base, end_effector, gravity=gravity, locked_joints=locked_joints, inertia=inertia
     )
     if propose:
-        _propose(recording, settings, out)
+        given = ColumnMap(Path(), (), {}) if columns is None else read_map(columns)
+        if given != ColumnMap(given.folder, (), {}, abs(given.rate)):
+            raise VmsPhError(f"with --propose, a map gives the rate alone; {columns} gives more")
+        _propose(recording, settings, out, given.rate)
         return
     reference_loads = _parse_references(reference)
     kinds = [kind.strip() for kind in identify.split(",") if kind.strip()]
@@ -164,7 +168,7 @@ def _typed_options(context: typer.Context) -> tuple[tuple[str, str], ...]:
     return tuple(options)
 
 
-def _propose(recording: Path, settings: "RobotSettings", out: Path | None) -> None:
+def _propose(recording: Path, settings: "RobotSettings", out: Path | None, rate: float) -> None:
     """Print the column map that is proposed for a file, and write it beside it or to a folder."""
     from vms_ph_io.recordings.from_columns import ARRAY_SUFFIXES, TEXT_SUFFIXES
     from vms_ph_io.recordings.proposal import propose
@@ -178,7 +182,7 @@ def _propose(recording: Path, settings: "RobotSettings", out: Path | None) -> No
         )
     if not settings.robot:
         raise VmsPhError("--propose needs the robot, by whose limits it judges: give --robot")
-    proposal = propose(recording, settings.model(settings.description(warn)))
+    proposal = propose(recording, settings.model(settings.description(warn)), rate=rate)
     typer.echo(proposal.text, nl=False)
     path = (out or recording.parent) / f"{recording.stem}.map.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)

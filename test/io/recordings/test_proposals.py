@@ -335,6 +335,34 @@ def test_a_proposal_is_a_map_that_is_read(tmp_path: Path) -> None:
     assert "# position: " in found.text
 
 
+@pytest.mark.parametrize(("rate", "angle", "is_sure"), [(25.0, "rad", True), (200.0, "deg", False)])
+def test_a_rate_is_found_from_velocities_where_there_is_no_time(
+    tmp_path: Path, rate: float, angle: str, is_sure: bool
+) -> None:
+    model = _model(ROBOTS[1])
+    t, q, v, effort = _motion(model, np.random.default_rng(9))
+    times, size = np.arange(0.0, t[-1], 1.0 / rate), ANGLES[angle]
+    rows = [np.stack([np.interp(times, t, x) for x in y.T], axis=1) for y in (q, v, effort)]
+    names = [f"{kind}_{j}" for kind in ("q", "dq", "tau") for j in model.joint_names]
+    columns = [size * rows[0], size * rows[1], rows[2]]
+    _write(tmp_path / "run.csv", ",".join(names), columns)
+    found = propose(tmp_path / "run.csv", model)
+    assert found.content["rate"] == rate
+    assert found.content["velocity"]["unit"] == f"{angle}/s"
+    (time,) = [item for item in found.evidence if item.part == "time"]
+    assert f"at {rate:g} Hz the velocities of 6 joints are slopes" in time.text
+    assert (not time.question) == is_sure
+    assert is_sure or "if speeds are in" in time.question
+    # What is given is not asked.
+    given = propose(tmp_path / "run.csv", model, rate=40.0)
+    assert given.content["rate"] == 40.0
+    assert "rate in Hz" not in given.text
+    # Junk tells no rate.
+    junk = np.random.default_rng(1).normal(size=v[: len(times)].shape)
+    _write(tmp_path / "run.csv", ",".join(names), [columns[0], junk, columns[2]])
+    assert "1000 is a guess" in propose(tmp_path / "run.csv", model).text
+
+
 def _write_plain(path: Path, columns: list[np.ndarray]) -> None:
     np.savetxt(path, np.hstack(columns), delimiter=",", fmt="%.9g")
 
