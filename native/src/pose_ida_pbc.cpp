@@ -36,10 +36,8 @@ struct PoseIdaPbcGains : OutputGains {
             {"damping_rotation", gain_text::damping_rotation, &G::damping_rotation, 0.0, 100.0},
             {"damping_null", "rate of the null-space damping, 1/s", &G::damping_null, 0.0, 100.0},
             {"frequency_base", gain_text::frequency_base, &G::frequency_base, 0.0, 50.0},
-            {"frequency_posture",
-             "natural frequency of the joints about their posture of the reset, rad/s; it pulls "
-             "the end effector from its reference too; 0: none",
-             &G::frequency_posture, 0.0, 50.0},
+            {"frequency_posture", "frequency of the posture, rad/s; 0: none", &G::frequency_posture,
+             0.0, 50.0},
             {"hold_base", gain_text::hold_base, &G::hold_base},
             {"cancel_coupling", gain_text::cancel_coupling, &G::cancel_coupling},
             {"speed", gain_text::speed, &G::max_speed, 1e-3, 20.0},

@@ -24,12 +24,7 @@ class EnergyGuardSettings:
     tank_initial: float = gain(5.0, "level of the tank at engagement, J", 0.0, 1e6)
     refill_power: float = gain(0.0, "power into the tank, for work against friction, W", 0.0, 1e6)
     power: float = gain(0.0, "largest power through the guarded ports, W; 0: no limit", 0.0, 1e6)
-    kinetic_energy: float = gain(
-        0.0,
-        "largest kinetic energy of the effective mass of the end effector, J; 0: no limit",
-        0.0,
-        1e6,
-    )
+    kinetic_energy: float = gain(0.0, "end-effector kinetic energy, J; 0: no limit", 0.0, 1e6)
     speed: float = gain(0.0, "largest speed of the end effector, m/s; 0: no limit", 0.0, 1e3)
     joint_speed: float = gain(0.0, "largest rate of a joint, rad/s or m/s; 0: no limit", 0.0, 1e3)
     torque: float = gain(1.0, "largest torque of a joint, as a share of its limit", 0.0, 1.0)

@@ -123,9 +123,7 @@ class CartesianImpedance(StagedController):
         tool_axes: bool = switch(False, "the axes of the shares are those of the reference")
         force_limit: float = limit(0.0, "largest force of the spring, N; 0: no limit", 1e4)
         moment_limit: float = limit(0.0, "largest moment of the spring, N m; 0: no limit", 1e3)
-        null_stiffness: float = gain(
-            0.0, "null-space stiffness of the posture, N m/rad", 0.0, 500.0
-        )
+        null_stiffness: float = gain(0.0, "null-space stiffness of posture, N m/rad", 0.0, 500.0)
         null_energy: float = gain(1.0, "energy the posture may give beyond its own, J", 0.0, 1e2)
         posture_speed: float = gain(0.5, "largest speed of the posture, rad/s", 1e-3, 20.0)
         friction_compensation: float = gain(0.0, "compensated share of the friction", 0.0, 0.95)

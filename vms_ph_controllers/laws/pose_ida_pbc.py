@@ -100,13 +100,7 @@ class PoseIDAPBC(StagedController):
         """Gains of the law."""
 
         damping_null: float = gain(2.0, "rate of the null-space damping, 1/s", 0.0, 100.0)
-        frequency_posture: float = gain(
-            0.0,
-            "natural frequency of the joints about their posture of the reset, rad/s; it pulls the "
-            "end effector from its reference too; 0: none",
-            0.0,
-            50.0,
-        )
+        frequency_posture: float = gain(0.0, "frequency of the posture, rad/s; 0: none", 0.0, 50.0)
         cancel_coupling: bool = switch(False, "cancel the coupling of task and null space")
 
     gains: Gains

@@ -75,12 +75,8 @@ class Teleoperation(Controller):
         delay: float = gain(0.1, "mean delay of a packet, s", 0.0, 2.0)
         jitter: float = gain(0.2, "largest change of the delay, as a share of it", 0.0, 1.0)
         loss: float = gain(0.05, "share of the packets that are lost", 0.0, 1.0)
-        budget: float = gain(
-            2.0, "energy of each arm's tank at a reset, J; 1e6: no bound", 0.0, 1e6
-        )
-        centring: float = gain(
-            0.0, "stiffness that draws the leader to its start, as a share of its servos'", 0.0, 1.0
-        )
+        budget: float = gain(2.0, "energy in each arm's tank at reset, J; 1e6: no bound", 0.0, 1e6)
+        centring: float = gain(0.0, "pull of leader to its start, share of its servos", 0.0, 1.0)
 
     gains: Gains
 
