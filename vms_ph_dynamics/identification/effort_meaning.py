@@ -30,6 +30,9 @@ MEANINGS = {
 FOLDS = 5
 """Parts into which time is cut, each of which is left out of a fit in turn."""
 
+BETTER_FIT = 0.7
+"""Share of the error below which another meaning fits clearly better."""
+
 _WINDOW = 0.1  # s
 # Windows with this share of the squared residual, that are few and have little of the motion.
 _BURST_SHARE, _MAX_BURST_WINDOWS, _MAX_BURST_MOTION, _MIN_WINDOWS = 0.85, 0.25, 0.5, 20
@@ -37,7 +40,6 @@ _MAX_CALM_ERROR = 0.15  # share of the required efforts that is left at all othe
 _GAP_PERIODS, _SHORTEST_GAP = 5.0, 0.02  # periods, and s, without a sample that are a gap
 # Of momentum balances, and of the inertia of a recording; and to which lags are found, s.
 _MAX_SAMPLES, _CONFIGURATION_COUNT, _LEAST_LAG = 6000, 30, 1e-4
-_BETTER_FIT_SHARE = 0.7  # share of the error below which another meaning fits clearly better
 # Share of the error of the null hypothesis, or of the other sign, that a sign may leave.
 _SIGN_SHARE = 0.4
 _BEATS_NULL = 0.9  # share of the error of the null hypothesis below which it is beaten
@@ -101,7 +103,7 @@ class EffortMeaning:
     def scaled(self) -> npt.NDArray[np.bool_]:
         """Joints (n,) whose efforts follow the model with a gain that is not one, surely."""
         abs_gain = np.abs(self.gains)
-        limit = _BETTER_FIT_SHARE * np.minimum(self.ratio["torque"], 1.0)
+        limit = BETTER_FIT * np.minimum(self.ratio["torque"], 1.0)
         is_certain = (self.ratio["scaled"] < limit) & (self.gain_errors < 0.2 * abs_gain)
         return np.asarray(is_certain & ((abs_gain < _UNIT_GAINS[0]) | (abs_gain > _UNIT_GAINS[1])))
 
@@ -245,14 +247,13 @@ def effort_meaning(
         name: (_norm(samples - impulse) / scale, _norm(errors[name]) / scale)
         for name, impulse in readings.items()
     }
-    # Joints whose required effort is large against what friction alone leaves.
-    contrast = np.abs(np.log(np.maximum([ratio["torque"], ratio["opposite"]], 1e-12))).max(axis=0)
-    contrast = contrast > np.log(_WORSE_THAN_NULL)
+    # Joints that some reading explains; the others would decide by how much they contradict all.
+    contrast = np.min([*ratio.values()], axis=0) < _BEATS_NULL
     pooled_errors = {
         name: _norm(r[contrast]) / max(np.sqrt(contrast.sum()), 1.0) for name, r in ratio.items()
     }
     best = min(pooled_errors, key=lambda name: pooled_errors[name])
-    if pooled_errors[best] > _BETTER_FIT_SHARE * min(pooled_errors["torque"], 1.0):
+    if pooled_errors[best] > BETTER_FIT * min(pooled_errors["torque"], 1.0):
         best = "torque"
     squares, fits = held_out_fits(samples, [required, *friction])
     errors["scaled"] = np.sqrt(squares.sum(axis=0))
@@ -271,7 +272,7 @@ def effort_meaning(
     details = ratio, gains, deviations, command_error / sample_error, bursts, rests
     meaning = EffortMeaning(misfit, best, _norm(null) / scale, *details)
     is_explained = (meaning.ratio[best] < _BEATS_NULL) & ~meaning.scaled
-    is_better = meaning.scaled & (meaning.ratio["scaled"] < _BETTER_FIT_SHARE * meaning.ratio[best])
+    is_better = meaning.scaled & (meaning.ratio["scaled"] < BETTER_FIT * meaning.ratio[best])
     return replace(meaning, reading="scaled") if is_better.sum() > is_explained.sum() else meaning
 
 

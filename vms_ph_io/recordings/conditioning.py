@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vms_ph_dynamics.energy.samples import LONGEST_LAG, SampleNoise
-from vms_ph_dynamics.identification.effort_meaning import FOLDS, MEANINGS, EffortMeaning
+from vms_ph_dynamics.identification.effort_meaning import BETTER_FIT, FOLDS, MEANINGS, EffortMeaning
 from vms_ph_dynamics.identification.estimate import student
 
 from .clock_order import ClockOrder
@@ -174,8 +174,8 @@ class Conditioning:
             sentences.append(str(remedy))
         if self.chosen_meaning == "torque" and meaning.reading == "torque":
             sentences += [
-                f"the effort of {joint} is no torque of this joint: neither the model nor a "
-                "multiple of it explains it better than friction alone"
+                f"friction alone fits the effort of {joint} better than the model: check columns, "
+                "gravity, load and description, and if static friction holds a joint that rests"
                 for joint in itertools.compress(joints, meaning.unrelated_joints)
             ]
         if meaning.command_misfit < 0.9 and not self.commands_held:
@@ -190,11 +190,12 @@ class Conditioning:
         if meaning is None:
             return None
         chosen_gains = np.array([self.gains.get(joint, 1.0) for joint in joints])
-        if (reading := meaning.reading) == self.chosen_meaning:
-            is_flipped = meaning.has_other_sign(self.chosen_meaning)
+        reading, misfit, chosen = meaning.reading, meaning.misfit, self.chosen_meaning
+        if reading != "scaled" and not misfit[reading][1] < BETTER_FIT * misfit[chosen][1]:
+            is_flipped = meaning.has_other_sign(chosen)
             names = ", ".join(itertools.compress(joints, is_flipped))
             signed_gains = np.where(is_flipped, -1.0, 1.0) * chosen_gains
-            option = f"{reading} {_gain_option(zip(joints, signed_gains, strict=True))}"
+            option = f"{chosen} {_gain_option(zip(joints, signed_gains, strict=True))}"
             finding = f"the sign of the effort of {names} is opposite"
             return EffortRemedy(option.removeprefix("torque "), finding) if names else None
         if reading != "scaled":

@@ -443,12 +443,32 @@ def test_an_effort_that_means_nothing_is_named_and_gives_no_gains(
     meaning = motion.conditioning.meaning
     assert meaning is not None
     assert list(np.flatnonzero(meaning.unrelated_joints)) == [1]
-    assert "the effort of panda_joint2 is no torque of this joint" in said(motion)
+    assert "friction alone fits the effort of panda_joint2 better than the model" in said(motion)
+    assert "static friction" in said(motion)
+    assert "no torque" not in said(motion)
     nothing = 4e-6 * rng.normal(size=known.effort.shape)
     motion = motion_of(known.changed(effort=nothing), panda, tmp_path)
     assert "explains them better than friction alone" in said(motion)
     assert "--effort" not in said(motion)
     assert "clearly better" not in said(motion)
+
+
+def test_a_joint_that_no_reading_explains_decides_nothing_about_the_others(
+    panda: VMSModel, known: Known, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    effort = -known.effort
+    effort[:, 0] = 4e-6 * rng.normal(size=len(known.t))  # fits neither sign
+    changed = known.changed(effort=effort)
+    meaning = motion_of(changed, panda, tmp_path).conditioning.meaning
+    assert meaning is not None
+    assert meaning.reading == "opposite"
+    chosen = motion_of(changed, panda, tmp_path, effort="opposite").conditioning
+    for reading in ("opposite", "torque"):  # the second is what is left where nothing is better
+        asked = replace(chosen, meaning=replace(meaning, reading=reading))
+        assert asked.remedy(panda.joint_names) is None
+    other = replace(chosen, chosen_meaning="torque").remedy(panda.joint_names)
+    assert other is not None
+    assert other.option == "opposite"
 
 
 def test_an_audit_begins_with_what_to_do(panda: VMSModel, known: Known, tmp_path: Path) -> None:
