@@ -64,13 +64,14 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield "Do this: make the driver publish it, record again, and audit that recording."
     threshold = _CLOSED_SHARE * ledger.exchanged
     facts = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
+    is_meaningful = meaning is None or meaning.beats_null
+    facts = [f for f in facts if is_meaningful or f["kind"] != "efforts"]
     causes = []
     for text, remedy in ((str(fact["text"]), fact.get("remedy")) for fact in facts[:2]):
         causes += [_sentence(text), *([str(remedy)] if remedy else [])]
     is_within_band = ledger.largest_unaccounted <= ledger.band[-1]
     is_closed = share < _CLOSED_SHARE or is_within_band
     remedy = audit.conditioning.remedy(audit.model.joint_names)
-    is_meaningful = meaning is None or meaning.beats_null
     if remedy and is_meaningful and not is_closed:
         yield _sentence(f"{remedy.finding}: {amount} is unaccounted for")
         yield f"Do this: {command_line(audit, '--effort', remedy.option)}"
@@ -113,12 +114,12 @@ def _sentences(audit: Audit) -> Iterator[str]:
         else:
             yield f"{NO_PROBLEM}, and there is nothing to do."
             yield _sentence(balance_text)
-    elif not is_meaningful:
+    elif not is_meaningful and not any(fact["kind"] == "gravity" for fact in facts):
         yield (
-            "The recorded efforts are no torques of this robot: friction alone explains them as "
-            "well as any reading of them, so the energies below mean nothing."
+            "Nothing can be said about the model: friction alone explains the efforts as well as "
+            f"any reading of them. {amount} is unaccounted for."
         )
-        yield "Check which robot and which columns or topics they are."
+        yield "Check gravity (--identify payload,friction tells a tilt), description and columns."
     else:
         yield from _joint_sentences(audit, "unaccounted")
     is_explained = share < _CLOSED_SHARE or (meaning is not None and bool(meaning.bursts))
@@ -250,7 +251,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         names = ", ".join(np.array(ledger.joints)[meaning.unrelated_joints])
         yield loss_text
         yield f"The model contradicts the efforts of {names}, so friction is not sought."
-        yield "Check signs, zeros, gears, load, and that the base is upright (--identify payload)."
+        yield "Check signs, zeros, gears, load, static friction and the tilt (--identify payload)."
         return
     yield f"{cause}{loss_text}"
     action = f"nothing, or seek its cause with --identify {kinds}."

@@ -451,6 +451,16 @@ def test_an_effort_that_means_nothing_is_named_and_gives_no_gains(
     assert "explains them better than friction alone" in said(motion)
     assert "--effort" not in said(motion)
     assert "clearly better" not in said(motion)
+    audited = audit_motion(motion)
+    assert answers(audited)[0].startswith("Nothing can be said about the model: friction alone ")
+    assert answers(audited)[1].startswith("Check gravity (--identify payload,friction tells a til")
+    contradiction = {"kind": "efforts", "text": "the efforts contradict the model"}
+    assert answers(replace(audited, findings=(contradiction,))) == answers(audited)
+    tilt = {"kind": "gravity", "text": "the base seems to be tilted", "remedy": "Level it."}
+    tilted = answers(replace(audited, findings=(tilt,)))
+    assert tilted[:2] == ["The base seems to be tilted.", "Level it."]
+    assert tilted[2].endswith("is unaccounted for.")
+    assert not any("Nothing can be said" in sentence for sentence in tilted)
 
 
 def test_a_joint_that_no_reading_explains_decides_nothing_about_the_others(
