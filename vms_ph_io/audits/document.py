@@ -22,7 +22,8 @@ NO_PROBLEM = "No problem was found"
 
 _OF_IDENTIFICATION = "--identify --also --reference --payload-frame --prior --load-friction"
 _CLOSED_SHARE = 0.02  # share of gross that is left over where the balance closes
-_NOISY_SHARE = 0.1  # from which nothing is concluded, though it is within the noise
+_DOUBT_SHARE = 0.05  # of gross, that a joint or noise may leave where the balance closes
+_DOUBT_MISFIT = 0.5  # of the momentum balances, above which closed energies may be chance
 _DOMINANT_SHARE = 60  # % of the residuals with which one joint is named alone
 _FRICTION_SHARE = 0.5  # of the misfit of efforts, that friction may leave where it is named
 _MAX_SENTENCES = 5
@@ -78,13 +79,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield from remedy.advice
         return
     yield from causes
-    if share >= _NOISY_SHARE and is_within_band:
-        yield (
-            f"Nothing can be said about the energy: the noise of the signals leaves "
-            f"{ledger.band[-1]:.2g} J open, and the joints exchanged {ledger.exchanged:.2g} J."
-        )
-        yield "Look at the clock and the noise below, and whether two robots share a topic."
-    elif is_closed:
+    if is_closed:
         ports, noise = audit.other_energies, max(float(ledger.band[-1]), ledger.sampling_bound)
         is_different = abs(ledger.from_samples) > (limit := max(threshold, noise))
         balance_text = (
@@ -99,6 +94,10 @@ def _sentences(audit: Audit) -> Iterator[str]:
                 yield f"{NO_PROBLEM}."
             else:
                 yield from _joint_sentences(audit, "from_samples", "By positions and efforts ")
+        elif doubts := ", and ".join(_doubts(audit)):
+            yield f"Unsure, because {doubts}, though {balance_text}."
+            action = "Check rate and clock, columns or topics and their units, and the robot."
+            yield f"Do this: {command_line(audit, '--effort', remedy.option)}" if remedy else action
         elif ledger.joints and ledger.largest_unaccounted > max(3.0 * noise, 0.1 * threshold):
             source = "It is little, but more than noise: "
             if is_idle := audit.identified and not (causes or remedy or joint_names):
@@ -131,6 +130,20 @@ def _sentences(audit: Audit) -> Iterator[str]:
             cause = f"with what --identify found, {remainder:.2g} J of it remain"
         times = f"Between {jump.begin:.1f} and {jump.end:.1f} s"
         yield f"{times} {abs(jump.energy):.2g} J {verb} at once: {cause}."
+
+
+def _doubts(audit: Audit) -> Iterator[str]:
+    """Say what contradicts a balance that closes: its parts cancel, or are not known."""
+    ledger, meaning = audit.ledger, audit.conditioning.meaning
+    limit, residuals = _DOUBT_SHARE * ledger.exchanged, ledger.series["residual_by_joint"]
+    largest = np.abs(residuals - residuals[0]).max(axis=0)
+    if largest.max() > limit:
+        yield f"residuals cancel ({largest.max():.3g} J at {ledger.momenta[largest.argmax()]})"
+    if ledger.band[-1] > limit:
+        yield f"the noise of the signals leaves {ledger.band[-1]:.2g} J open"
+    misfit = min(meaning.misfit[audit.conditioning.chosen_meaning]) if meaning else 0.0
+    if misfit > _DOUBT_MISFIT:
+        yield f"the efforts miss what the motion requires by {100 * misfit:.0f} %"
 
 
 def _sentence(text: str) -> str:

@@ -481,6 +481,36 @@ def test_a_joint_that_no_reading_explains_decides_nothing_about_the_others(
     assert other.option == "opposite"
 
 
+def test_residuals_that_cancel_noise_and_a_misfit_leave_an_audit_unsure(
+    panda: VMSModel, known: Known, tmp_path: Path
+) -> None:
+    effort = known.effort.copy()
+    swap = 40.0 * np.tanh(known.v[:, 0] * known.v[:, 2] / 0.01)  # powers that cancel
+    effort[:, 0] += swap * known.v[:, 2]
+    effort[:, 2] -= swap * known.v[:, 0]
+    cancelled = audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path))
+    ledger = cancelled.ledger
+    assert ledger.largest_unaccounted < 0.001 * ledger.exchanged
+    assert np.abs(ledger.residual_by_joint).max() > 0.05 * ledger.exchanged
+    clean = audit_motion(motion_of(known, panda, tmp_path))
+    assert answers(clean)[0].startswith("No problem was found")
+    noisy = replace(clean.ledger, band=clean.ledger.band + 0.06 * clean.ledger.exchanged)
+    assert clean.conditioning.meaning is not None
+    misfit = {**clean.conditioning.meaning.misfit, "torque": (0.61, 0.58)}
+    misfitting = replace(clean.conditioning.meaning, misfit=misfit)
+    for audited, reason in (
+        (cancelled, "residuals cancel ("),
+        (replace(clean, ledger=noisy), "the noise of the signals leaves "),
+        (
+            replace(clean, conditioning=replace(clean.conditioning, meaning=misfitting)),
+            "the efforts miss what the motion requires by 58 %",
+        ),
+    ):
+        first, second, *_ = answers(audited)
+        assert first.startswith(f"Unsure, because {reason}")
+        assert second.startswith(("Check rate and clock, ", "Do this: vms-ph audit "))
+
+
 def test_an_audit_begins_with_what_to_do(panda: VMSModel, known: Known, tmp_path: Path) -> None:
     first = answers(audit_motion(motion_of(known, panda, tmp_path)))
     assert first[0].startswith("No problem was found")
