@@ -37,7 +37,7 @@ struct AttitudeGains : OutputGains {
             {"frequency_attitude", "natural frequency of the attitude, rad/s",
              &G::frequency_attitude, 0.0, 50.0},
             {"frequency_shape", gain_text::frequency_shape, &G::frequency_shape, 0.0, 100.0},
-            {"damping_ratio", "damping ratio of all motions; 1: critical", &G::damping_ratio, 0.0,
+            {"damping_ratio", "damping ratio of all motions; 1 is critical", &G::damping_ratio, 0.0,
              10.0},
             {"base_speed", gain_text::base_speed, &G::max_base_speed, 1e-3, 20.0},
             {"base_turn", gain_text::base_turn_rate, &G::max_base_turn_rate, 1e-3, 20.0},

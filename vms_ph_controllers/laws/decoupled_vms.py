@@ -115,7 +115,7 @@ class DecoupledVMSController(VehicleController):
     class Gains(VehicleController.Gains):
         """Gains of the law."""
 
-        damping_ratio: float = gain(0.8, "damping ratio of both motions; 1: critical", 0.0, 10.0)
+        damping_ratio: float = gain(0.8, "damping ratio of both motions; 1 is critical", 0.0, 10.0)
         frequency_base: float = gain(1.5, "natural frequency of the base motion, rad/s", 0.0, 50.0)
 
     gains: Gains

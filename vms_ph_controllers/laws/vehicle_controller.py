@@ -27,7 +27,7 @@ class VehicleController(StagedController):
         """Gains of the law."""
 
         frequency_shape: float = gain(4.0, "natural frequency of the joints, rad/s", 0.0, 100.0)
-        damping_ratio: float = gain(0.9, "damping ratio of all motions; 1: critical", 0.0, 10.0)
+        damping_ratio: float = gain(0.9, "damping ratio of all motions; 1 is critical", 0.0, 10.0)
         base_speed: float = gain(0.3, "largest linear speed of the base reference, m/s", 1e-3, 20.0)
         base_turn: float = gain(0.5, "largest turn rate of the base reference, rad/s", 1e-3, 20.0)
         joint_speed: float = gain(0.5, "largest joint reference rate, rad/s or m/s", 1e-3, 20.0)
