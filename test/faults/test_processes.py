@@ -183,7 +183,7 @@ def test_a_folder_that_contains_a_bag_is_not_reused(start: Start, tmp_path: Path
     (tmp_path / "bag").mkdir()
     demo = start("demo", "--headless", "--seconds", "1", "--out", str(tmp_path))
     assert demo.wait(30) == 1
-    assert "already contains a bag; choose another folder with --out" in demo.output
+    assert "already has a bag; choose another folder with --out" in demo.output
     assert "Traceback" not in demo.output
 
 

@@ -302,9 +302,7 @@ def _named_law(
 
 def _attach_guard(guard: EnergyGuard, law: Controller) -> EnergyGuard:
     if not isinstance(guard, EnergyGuard):
-        raise OptionError(
-            f"a guard is EnergyGuard(budget=1.0), with a budget in J; given: {guard!r}"
-        )
+        raise OptionError(f"a guard is EnergyGuard(budget=1.0), budget in J; given: {guard!r}")
     if isinstance(law, EnergyGuard):
         raise OptionError("the law is behind an EnergyGuard already; leave out guard")
     return guard.attach(law)

@@ -91,9 +91,7 @@ class ImpulseBalance:
             OptionError: there are no such coordinates.
         """
         if coordinates not in ("standard", "decoupled"):
-            raise OptionError(
-                f"coordinates must be 'standard' or 'decoupled'; given: {coordinates!r}"
-            )
+            raise OptionError(f"coordinates are 'standard' or 'decoupled'; given: {coordinates!r}")
         self.model, self.noise = model, NoiseModel() if noise is None else noise
         self.coordinates = coordinates
         self._is_decoupled = coordinates == "decoupled" and model.b > 0

@@ -191,9 +191,7 @@ def certify(
     has_base_wrench = "base" in motion.ports or (has_energies and model.b > 0)
     ports = [*(["wrench_base"] if has_base_wrench else []), *model.joint_names]
     if not has_energies and (remedy := motion.conditioning.remedy(model.joint_names)):
-        raise RecordingError(
-            f"the efforts are not what they seem, so nothing is certified; {remedy}"
-        )
+        raise RecordingError(f"the efforts are not what they seem: nothing is certified; {remedy}")
     joints = motion.conditioning.without_effort or ([] if ports else ["the base"])
     if joints and not has_energies:
         text = f"no effort of {', '.join(joints)} is recorded: what it gave cannot be certified"

@@ -201,9 +201,7 @@ def outcome_text(outcome: dict[str, Any], shortest_duration: float) -> str:
     if "port_energy" in outcome:
         energies = _energies_text(outcome["port_energy"])
         lines.append(f"  energy supplied (J): {energies}; dissipated {outcome['dissipated']:.4f}")
-        lines.append(
-            f"  unaccounted, the error of MuJoCo's steps (J): {outcome['unaccounted']:.3g}"
-        )
+        lines.append(f"  unaccounted, an error of MuJoCo's steps (J): {outcome['unaccounted']:.3g}")
     else:
         lines.append(f"  energy (J): {_energies_text(outcome['energy'])}")
     return "\n".join(lines)

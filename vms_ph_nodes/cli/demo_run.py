@@ -93,9 +93,7 @@ class Demo:
         self._description = launch_module.load(find_launch_file(launch_name), launch_texts)
         if arguments["record"]:
             if self._bag.exists():
-                raise VmsPhError(
-                    f"{folder} already contains a bag; choose another folder with --out"
-                )
+                raise VmsPhError(f"{folder} already has a bag; choose another folder with --out")
             with writing(folder):
                 folder.mkdir(parents=True, exist_ok=True)
 

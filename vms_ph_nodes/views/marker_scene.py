@@ -60,9 +60,7 @@ GROUPS = (
         _PORT_COLOURS,
         "at joints, base and end effector: arrows into the robot or out of it",
     ),
-    Group(
-        "locked inertia", (BODY,), "homogeneous ellipsoid with mass and inertia of the robot now"
-    ),
+    Group("locked inertia", (BODY,), "homogeneous ellipsoid of mass and inertia of the robot now"),
     Group("task inertia", (TASK,), "mass that a push at the end effector feels, by direction"),
     Group(
         "energy bars",
