@@ -42,13 +42,18 @@ class EnergyGuardNode(GuardNode):
         self._robot_parameters.when_known(self._begin)
 
     def _make_guard(self, model: VMSModel) -> PortGuard:
+        guard = self._guard_for(model)
         self._effort_topics = EffortPublishers(self, model, self._frames)
         self.create_subscription(JointState, "wanted/torque", self._on_torque, 10)
         if model.b:
             self.create_subscription(WrenchStamped, "wanted/wrench_base", self._on_wrench, 10)
-        allocation, weights = self._allocation_and_weights()
+        return guard
+
+    def _guard_for(self, model: VMSModel) -> PortGuard:
+        """Return the guard of the driver, or of the parameters."""
         if self._driver is not None:
             return self._driver.guard(model)
+        allocation, weights = self._allocation_and_weights()
         return PortGuard(
             model,
             delay=self._delay,

@@ -58,17 +58,6 @@ def test_without_velocities_the_path_is_straight_and_begins_at_the_robot() -> No
     assert path.duration == 2.0
 
 
-def test_a_continuous_joint_begins_in_the_turn_of_the_first_point() -> None:
-    model = load_urdf(Path(__file__).parents[1] / "golden/native/crane.urdf")
-    names, start = list(model.joint_names), np.full(model.n, 0.1)
-    goal = start.copy()
-    start[0], goal[0] = -3.1, 2.0 * np.pi - 2.9  # an endless joint
-    path = path_from_message(model, trajectory((2.0, goal.tolist(), []), names=names), start)
-    np.testing.assert_allclose(path.positions_at(0.0)[0], goal[0] - 0.2)
-    np.testing.assert_allclose(path.positions_at(0.0)[1:], start[1:])
-    np.testing.assert_array_equal(path.positions_at(2.0), goal)
-
-
 @pytest.mark.wire
 def test_a_controller_tells_the_action_the_angles_of_endless_joints() -> None:
     model = load_urdf(Path(__file__).parents[1] / "golden/native/crane.urdf")

@@ -250,8 +250,6 @@ def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Ref
                 f"given: {configurations.shape}"
             )
         positions = np.array([model.joint_positions(q) for q in configurations])
-        is_continuous = model.joints.continuous
-        positions[:, is_continuous] = np.unwrap(positions[:, is_continuous], axis=0)
 
         def joint_reference(time: float) -> Reference:
             return Reference(joints=np.array([np.interp(time, times, row) for row in positions.T]))

@@ -73,8 +73,6 @@ def _displacement(model: VMSModel, start: Array, end: Array) -> Array:
 def path_from_message(model: VMSModel, message: Any, start_positions: Array) -> JointPath:
     """Return the path of a trajectory_msgs/JointTrajectory that begins at the joint positions (n,).
 
-    A continuous joint begins in the turn that is nearest to the first point.
-
     Raises:
         StateError: a joint that is missing or unknown, or points that are no path.
     """
@@ -104,8 +102,7 @@ def path_from_message(model: VMSModel, message: Any, start_positions: Array) -> 
     if not (np.isfinite(positions).all() and np.isfinite(velocities).all()):
         raise StateError("a trajectory must be finite; given: a number that is not")
     if times[0] > 0.0:
-        start = positions[0] - _displacement(model, start_positions, positions[0])
-        times, positions = [0.0, *times], np.vstack([start, positions])
+        times, positions = [0.0, *times], np.vstack([start_positions, positions])
         velocities = np.vstack([np.zeros(model.n), velocities])
     return JointPath(np.array(times), positions, velocities if has_velocities else None)
 
