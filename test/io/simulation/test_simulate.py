@@ -6,7 +6,6 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from vms_ph_controllers import (
     TaskSpaceIDAPBC,
     UnderactuatedFlight,
 )
-from vms_ph_controllers.hosting.loop_control import reference_function
 from vms_ph_dynamics import (
     Array,
     Friction,
@@ -258,15 +256,6 @@ def test_references_are_constant_functions_of_time_or_trajectories() -> None:
     first = simulate("satellite_panda", lambda q, v, dt: 0.5 * np.ones(7), 0.2, rate=200)
     followed = simulate("satellite_panda", law, 0.2, rate=200, reference=first)
     assert followed.v[-1, 6:] @ first.v[-1, 6:] > 0.0
-
-
-def test_an_endless_joint_follows_a_trajectory_across_half_a_turn() -> None:
-    model = load_urdf(GOLDEN / "crane.urdf")
-    joint = model.joint_names[0]
-    path = [model.configuration({joint: angle}) for angle in (3.1, -3.1)]
-    reference = reference_function(SimpleNamespace(t=[0.0, 1.0], q=path), model)
-    np.testing.assert_allclose(reference(0.5).joints[0], np.pi)
-    np.testing.assert_allclose(reference(0.5).joints[1:], 0.0)
 
 
 def test_a_law_that_asks_more_than_the_actuators_give_is_named_in_what_the_run_prints() -> None:
