@@ -94,8 +94,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
                 yield f"{NO_PROBLEM}."
             else:
                 yield from _joint_sentences(audit, "from_samples", "By positions and efforts ")
-        elif doubts := ", and ".join(_doubts(audit)):
-            yield f"Unsure, because {doubts}, though {balance_text}."
+        elif reasons := ", and ".join(_doubts(audit)):
+            yield f"Unsure, because {reasons}, though {balance_text}."
             action = "Check rate and clock, columns or topics and their units, and the robot."
             yield f"Do this: {command_line(audit, '--effort', remedy.option)}" if remedy else action
         elif ledger.joints and ledger.largest_unaccounted > max(3.0 * noise, 0.1 * threshold):

@@ -76,10 +76,10 @@ def audit(
         robot, base, end_effector, gravity=gravity, locked_joints=locked_joints, inertia=inertia
     )
     if propose:
-        given = ColumnMap(Path(), (), {}) if columns is None else read_map(columns)
-        if given != ColumnMap(given.folder, (), {}, abs(given.rate)):
+        column_map = ColumnMap(Path(), (), {}) if columns is None else read_map(columns)
+        if column_map != ColumnMap(column_map.folder, (), {}, abs(column_map.rate)):
             raise VmsPhError(f"with --propose, a map gives the rate alone; {columns} gives more")
-        _propose(recording, settings, out, given.rate)
+        _propose(recording, settings, out, column_map.rate)
         return
     reference_loads = _parse_references(reference)
     kinds = [kind.strip() for kind in identify.split(",") if kind.strip()]

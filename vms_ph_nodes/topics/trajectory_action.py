@@ -66,7 +66,7 @@ class JointPath:
 def _displacement(model: VMSModel, start: Array, end: Array) -> Array:
     """Return by how much joints move (n,), a continuous joint the shorter way, rad or m."""
     at_rest = np.zeros(model.n)
-    (start_q, _), (end_q, _) = (from_joints(model, each, at_rest) for each in (start, end))
+    (start_q, _), (end_q, _) = (from_joints(model, x, at_rest) for x in (start, end))
     return model.difference(start_q, end_q)[model.b :]
 
 
