@@ -74,7 +74,7 @@ def contacts(
     The efforts are compared with those of the model with all that was identified. A contact begins
     where a joint differs by six standard deviations, by the median of the deviations, from what it
     differs by most of the time; a robust measure, as contacts are rare. Its energy is what the
-    balance of the windows lacks meanwhile.
+    balance of the windows lacks meanwhile, more than in as long a time without a contact.
     """
     settings = WindowSettings(identification.frame, identification.length, friction)
     unknowns = identification.unknowns
@@ -110,8 +110,12 @@ def contacts(
     is_held = is_slow & (excess * _ends(model, motions, t) > 0.0)  # by a stop, as it presses on it
     # None goes on over a gap between two parts.
     is_exceeded = (ratio.max(axis=1) > _MIN_EXCESS) & (np.diff(part_numbers, prepend=0.0) == 0.0)
+    spans = _intervals(t + 2.0 * _CONTACT_GAP * part_numbers, is_exceeded)
+    in_spans = [(windows.end > t[a]) & (windows.begin < t[b - 1]) for a, b in spans]
+    is_elsewhere = ~np.any([np.zeros(len(windows), bool), *in_spans], axis=0)
+    lacking = np.cumsum(np.append(0.0, unaccounted * is_elsewhere))
     found_contacts, duration = [], 0.0
-    for first, last in _intervals(t + 2.0 * _CONTACT_GAP * part_numbers, is_exceeded):
+    for (first, last), is_within in zip(spans, in_spans, strict=True):
         peaks = ratio[first:last].max(axis=0)
         joint = int(np.argmax(peaks))
         name, begin, end = model.joint_names[joint], float(t[first]), float(t[last - 1])
@@ -129,8 +133,9 @@ def contacts(
             found_contacts.append(Finding("stop", text, evidence, begin, end))
             continue
         # The balance of energy is exact from window to window, while errors of many joints add up.
-        energy = -float(np.sum(unaccounted[(windows.end > begin) & (windows.begin < end)]))
-        if abs(energy) < _LEAST_ENERGY * float(windows.gross.sum()):
+        energy, count = -float(np.sum(unaccounted[is_within])), np.count_nonzero(is_within)
+        # As long a time without a contact must lack less.
+        if abs(energy) <= np.abs(lacking[count:] - lacking[: lacking.size - count]).max():
             continue
         text = (
             f"what looks like a contact between {begin:.2f} s and {end:.2f} s "
@@ -179,7 +184,6 @@ _MIN_EFFORT_SHARE = 1e-3  # of the efforts of a joint; less friction disagrees w
 # A change of the model is found if it reduces the residuals to this share.
 _BETTER_SHARE = 0.6
 _MAX_SIGN_ERROR = 0.25  # of the efforts, that another sign may leave
-_LEAST_ENERGY = 1e-5  # of a contact, share of what the joints exchanged
 
 
 def findings(

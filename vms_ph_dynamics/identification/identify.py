@@ -791,7 +791,8 @@ def _parameter(
             f"found nothing: the data ask for {mean:.4g} ({low:.4g} to {high:.4g}), and what is "
             f"physical ends at {consistent:.4g}"
         )
-    low, high = max(low, unknown.floor), max(high, unknown.floor)
+    # Of what can only be above the floor, an interval below it tells that it is near the floor.
+    low, high = max(low, unknown.floor), max(high, unknown.floor + 0.3 * (high - low))
     value, at_bound = float(np.clip(consistent, low, high)), bool(crosses_floor or distance > 0.0)
     return replace(parameter, value=value, low=float(low), high=float(high), at_bound=at_bound)
 

@@ -229,8 +229,8 @@ def effort_lag(model: VMSModel, t: Array, q: Array, effort: Array) -> float:
     The velocities are slopes of the positions, as recorded ones may themselves be late.
     """
     position = np.cumsum(np.pad(displacements(model, q), ((1, 0), (0, 0))), axis=0)
-    lag, share, _, _ = effort_lags(model, t, q, smoothed_velocity(t, position)[0], effort)
-    return 0.0 if share >= 0.8 else lag
+    lag, share, low, high = effort_lags(model, t, q, smoothed_velocity(t, position)[0], effort)
+    return 0.0 if share >= 0.8 or low * high <= 0.0 else lag
 
 
 def effort_lags(

@@ -310,8 +310,8 @@ class _Motion(NamedTuple):
         text = f"they follow the motion {1e3 * np.nan_to_num(lag, nan=high):.0f} ms later"
         text += f" ({1e3 * low:.0f} to {1e3 * high:.0f} ms fit nearly as well)"
         is_sure = share < 0.8 or (share < _ASKED_LAG_SHARE and high - low < _LAG_RANGE)
-        # A shorter one than 15 ms is not certain.
-        certain_lag = lag if is_sure and abs(lag) > 2e-3 else 0.0
+        # A shorter one than 15 ms is not certain, nor are two of opposite signs.
+        certain_lag = lag if is_sure and abs(lag) > 2e-3 and low * high > 0.0 else 0.0
         return certain_lag, 1.0 if abs(lag) <= 0.015 else share, text
 
     def thin(self) -> "_Motion":

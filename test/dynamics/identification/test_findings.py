@@ -275,6 +275,7 @@ def _contacts(
     count: int = 50,
     slow: float = 1.0,
     end: float = 0.0,
+    usual: float = 1e-3,
     **error: float,
 ) -> tuple[Finding, ...]:
     """Return the contacts of two joints whose efforts differ by an excess from 3 s on.
@@ -282,6 +283,7 @@ def _contacts(
     The noise of joint a is up to 0.5 of efforts of 100, that of b 0.005 of 1. With 1 % of them, and
     0.3 % of the largest, the deviations that count are 1.83 and 0.315. Their dry friction is 8 and
     0.6, and their speed is ``slow`` where they differ, 1 elsewhere. Joint a is at an end, 1 or -1.
+    Windows of 0.05 s lack 0.2 J where they differ, and the usual energy elsewhere.
     """
     t, size = 0.01 * np.arange(1000), np.array([100.0, 1.0])
     differ = np.array([0.5, 0.005]) * np.sin(np.arange(1000.0))[:, None]
@@ -290,7 +292,7 @@ def _contacts(
     flat = (differ / size).reshape(-1)
     rows = Windows(stamps, stamps, flat, np.zeros((2000, 2)), np.tile(size, 1000), none, none)
     begin = 0.05 * np.arange(200)
-    unaccounted = np.where((begin > 2.99) & (begin < 3.46), -0.2, 1e-3)
+    unaccounted = np.where((begin > 2.99) & (begin < 3.46), -0.2, usual)
     windows = Windows(begin, begin + 0.05, unaccounted, np.zeros((200, 2)), *3 * [np.zeros(200)])
     fakes = {"torque_windows": rows, "energy_windows": windows, "EnergyRegressor": 0}
     fakes |= {"_ends": np.tile([end, 0.0], (1000, 1))}
@@ -327,6 +329,13 @@ def test_a_contact_is_what_two_joints_feel_beyond_their_noise(
     assert len(_contacts(monkeypatch, (20.0, -1.1))) == 1
     assert _contacts(monkeypatch, (5.2, -1.7)) == ()  # none feels six
     assert len(_contacts(monkeypatch, (7.0, -2.5))) == 1
+
+
+def test_a_contact_brings_more_than_as_long_a_time_elsewhere_lacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert len(_contacts(monkeypatch, (20.0, -1.5), usual=0.17)) == 1
+    assert _contacts(monkeypatch, (20.0, -1.5), usual=0.21) == ()  # the jerk of a lost command
 
 
 def test_a_contact_that_grows_and_fades_is_judged_by_its_peak(
