@@ -257,7 +257,7 @@ class SO3TimesR3(Group):
         return np.concatenate([g[:3, 3], _SO3.cayley_inverse(g[:3, :3])])
 
     def dcayley_inverse(self, x: Array) -> Array:
-        """Return the inverse of :meth:`dcayley`."""
+        """Return the inverse of the differential of :meth:`cayley`, (6,6)."""
         return _block_diagonal(np.eye(3), _SO3.dcayley_inverse(x[3:]))
 
     def Ad(self, g: Array) -> Array:

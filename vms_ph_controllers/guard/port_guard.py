@@ -84,7 +84,7 @@ class PortGuard:
             allocation: the actuators of a moving base, whose limits no wrench that is sent exceeds;
                 None for a base that can apply any wrench. One that has failed has limits of zero.
             weights: (b,) of the components of a wrench beyond these limits, of which those of small
-                weight are given up first, as :meth:`.Allocation.within` does; as there when None.
+                weight are given up first, as :meth:`.Allocation.allocate` does; as there when None.
 
         Raises:
             OptionError: the delay is not a number of samples from 0 to 5, or the period is not

@@ -102,7 +102,7 @@ def step_share(start: Array, step: Array, lower: Array, upper: Array) -> float:
 class PrioritisedActuation:
     """Maps desired wrenches to the nearest that the actuators can apply within their limits.
 
-    Components with small weights are given up first, see :meth:`.Allocation.within`. For vehicles
+    Components with small weights are given up first, see :meth:`.Allocation.allocate`. For vehicles
     that cannot push in every direction, whose attitude comes before their height.
     """
 

@@ -134,7 +134,7 @@ def read_map(path: Path) -> ColumnMap:
             quantities[f"{WRENCH_PREFIX}{frame}"] = _quantity(entry, 6, str(frame))
         rate = number(content.get("rate", 0.0), "rate")
         skip = int(number(content.get("skip", 0), "skip"))
-        header, delimiter = content.get("header"), str(content.get("delimiter", ""))
+        header, delimiter = content.get("header"), str(content.get("delimiter") or "")
         couplings = mapping(content.get("couplings") or {}, "couplings", "shares of joints")
         couplings = {str(j): numbers(x, f"the coupling of {j}") for j, x in couplings.items()}
         return ColumnMap(path.parent, joints, quantities, rate, header, delimiter, skip, couplings)
@@ -164,7 +164,7 @@ def _quantity(entry: Any, size: int, name: str) -> Quantity:
     for key, values in (("unit", units), ("gain", factors), ("offset", offsets)):
         if len(values) not in (1, count or len(values)):
             raise ModelError(f"{name} must have one {key}, or {count}; given: {len(values)}")
-    file, array = (str(fields.get(key, "")) for key in ("file", "array"))
+    file, array = (str(fields.get(key) or "") for key in ("file", "array"))
     scale = np.array([UNITS[unit] for unit in units]) * np.array(factors)
     interleaved = bool(fields.get("interleaved", False))
     return Quantity(columns, scale, np.array(offsets), file, array, interleaved)

@@ -132,7 +132,7 @@ DiscreteGradient::DiscreteGradient(const Model& model, bool has_gravity)
   Eigen::MatrixXd mass(nv, nv);
   end_tree_.write_mass(mass.data());
   joint_inertias_ = mass.diagonal().tail(n);
-  root_mean_inertia_ = std::sqrt(joint_inertias_.mean());
+  if (n > 0) root_mean_inertia_ = std::sqrt(joint_inertias_.mean());
   zero_effort_ = increment_ = v_mid_ = force_ = velocity_ = VectorXd::Zero(nv);
   shape_force_ = pi_mean_ = weighted_step_ = VectorXd::Zero(n);
   q_mid_ = VectorXd::Zero(end_tree_.nq());

@@ -120,7 +120,7 @@ class DiscreteGradient final : public Stepper {
   Tree end_tree_;  ///< evaluated at the end of the step; that of robot_ in the middle
   FixedPointSolver free_solver_, forced_solver_;
   Eigen::VectorXd joint_inertias_;  ///< (n,) of the joints in the discrete gradient
-  double root_mean_inertia_;        ///< root of their mean
+  double root_mean_inertia_ = 1.0;  ///< root of their mean
   Eigen::VectorXd zero_effort_, increment_, q_mid_, v_mid_, force_, shape_force_, pi_mean_,
       velocity_, weighted_step_;  ///< the last: joint step times inertia
   // The present step:
