@@ -77,7 +77,7 @@ class AttitudeAndShape : public StagedController {
  protected:
   AttitudeAndShape(const Model& model, const Allocation& allocation)
       : StagedController(model, std::make_unique<PrioritisedActuation>(allocation)),
-        joint_reference_(model.n()),
+        joint_reference_(model),
         integral_(model.n()),
         impedance_(model) {
     shape_inertia_ = positions_ = joint_error_ = damping_torque_ = VectorV::Zero(n_);
@@ -126,7 +126,7 @@ class AttitudeAndShape : public StagedController {
     const LockedBody body = locked_body();
     const Vector3d position_error = body.position - base_reference_.pose().topRightCorner<3, 1>();
     model_.joint_positions(d_.q(), positions_);
-    joint_error_ = positions_ - joint_reference_.positions();
+    joint_error_ = joint_reference_.error_of(positions_);
     if (is_limited_) {
       integral_.hold_displacement();
     } else {

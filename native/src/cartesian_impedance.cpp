@@ -118,7 +118,7 @@ PoseImpedance::PoseImpedance(const Model& model, std::optional<Allocation> alloc
       base_spring_(model),
       last_effort_(zero_velocity_),
       effort_(model),
-      posture_reference_(n_),
+      posture_reference_(model_),
       weights_(VectorV::Ones(n_)),
       ramped_weights_(weights_),
       jacobian_eigen_(std::min(6, model.nv())),
@@ -205,12 +205,13 @@ void PoseImpedance::hold_posture(const Reference& reference, double dt) noexcept
   const double step = std::min(dt / kCrossingTime, 1.0);
   for (int i = 0; i < n_; ++i) ramped_weights_[i] = approach(ramped_weights_[i], weights_[i], step);
   model_.joint_positions(d_.q(), positions_);
-  posture_error_ = positions_ - posture_reference_.positions();
+  posture_error_ = posture_reference_.error_of(positions_);
+  const VectorV last_error = posture_error_ + (posture_reference_.positions() - last_posture_);
   posture_stiffness_ = gains.null_stiffness * ramped_weights_;
   const double stored_energy =
       0.5 * (posture_stiffness_.array() * posture_error_.array().square()).sum();
   double level = posture_energy_ + stored_energy;
-  level -= 0.5 * (last_stiffness_.array() * (positions_ - last_posture_).array().square()).sum();
+  level -= 0.5 * (last_stiffness_.array() * last_error.array().square()).sum();
   last_posture_ = posture_reference_.positions();
   last_stiffness_ = posture_stiffness_;
   if (posture_sample_) {

@@ -45,23 +45,12 @@ struct DecoupledVmsGains : OutputGains {
 
 namespace {
 
-constexpr double kFullTurn = 2.0 * 3.14159265358979323846;
-
 const Model& check_model(const Model& model) {
   if (model.base() == Base::fixed) {
     throw ModelError("DecoupledVMSController is for robots on a planar or floating base; '" +
                      model.name() + "' has a fixed one");
   }
   return model;
-}
-
-std::vector<bool> continuous_joints(const Model& model) {
-  std::vector<bool> is_continuous;
-  for (int i = 0; i < model.n(); ++i) {
-    const bool is_unlimited = std::isinf(model.lower()[i]) && std::isinf(model.upper()[i]);
-    is_continuous.push_back(is_unlimited && !model.is_prismatic(i));
-  }
-  return is_continuous;
 }
 
 }  // namespace
@@ -77,10 +66,9 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
                                   bool base_actuated = true)
       : RampedGains(check_model(model),
                     std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
-        joint_reference_(model.n()),
+        joint_reference_(model),
         integral_(model.n()),
         base_share_(stage_.base_is_actuated() ? 1.0 : 0.0),
-        is_continuous_(continuous_joints(model)),
         effort_(model) {
     shape_inertia_ = joint_positions_ = joint_error_ = VectorV::Zero(n_);
     reset_to_neutral();
@@ -168,11 +156,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     const DecoupledVmsGains& gains = active_gains();
     const auto rotation_error = product<Eigen::Matrix3d>(
         transposed(base_reference_.pose().topLeftCorner<3, 3>()), pose.topLeftCorner<3, 3>());
-    joint_error_ = joint_positions_ - joint_reference_.positions();
-    for (Eigen::Index i = 0; i < n_; ++i) {
-      if (!is_continuous_[static_cast<std::size_t>(i)]) continue;
-      joint_error_[i] -= kFullTurn * std::nearbyint(joint_error_[i] / kFullTurn);
-    }
+    joint_error_ = joint_reference_.error_of(joint_positions_);
     if (is_limited_) {
       integral_.hold_displacement();
     } else {
@@ -214,7 +198,6 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   JointReference joint_reference_;
   IntegralAction integral_;
   const double base_share_;                      // 1 for an actuated base, else 0
-  std::vector<bool> is_continuous_;              // (n,) whether a joint is continuous
   double mean_mass_ = 0.0, mean_inertia_ = 0.0;  // of locked joints at the reset, kg and kg m^2
   VectorV shape_inertia_, joint_positions_, joint_error_;
   DecoupledEffort::Springs springs_;

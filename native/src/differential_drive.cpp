@@ -245,7 +245,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
   /// @throws ModelError  the wheels are not of that kind, or on an axle beside the base's origin.
   DifferentialDrive(const Model& model, const std::vector<Wheel>& wheels)
       : WheeledController(model, wheels),
-        joint_reference_(model.n()),
+        joint_reference_(model),
         max_joint_rates_(model.max_velocity()),
         viscous_(model.damping()),
         coulomb_(model.dry_friction()),
@@ -378,9 +378,9 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     right_side_(0, 1) = speed;
     right_side_(1, 1) = base_reference_.heading_rate();
     Eigen::Index row = 2;
+    const VectorV joint_error = joint_reference_.error_of(positions_);
     for (const Eigen::Index i : arm_joints_) {
-      right_side_(row, 0) = joint_reference_.rates()[i] +
-                            k_joints * (joint_reference_.positions()[i] - positions_[i]);
+      right_side_(row, 0) = joint_reference_.rates()[i] - k_joints * joint_error[i];
       right_side_(row++, 1) = joint_reference_.rates()[i];
     }
     select_outputs(terms_.basis, output_map_);

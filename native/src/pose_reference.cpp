@@ -4,8 +4,13 @@
 #include "vms_ph_native/pose_reference.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace vms_ph {
+
+namespace {
+constexpr double kFullTurn = 2.0 * 3.14159265358979323846;
+}  // namespace
 
 void PoseReference::restart(const Pose& pose) noexcept {
   pose_ = pose;
@@ -71,8 +76,13 @@ void PoseReference::advance(const Twist* twist, double max_speed, double max_tur
   }
 }
 
-JointReference::JointReference(int n) {
-  positions_ = rates_ = accelerations_ = target_ = desired_rates_ = VectorV::Zero(n);
+JointReference::JointReference(const Model& model) {
+  positions_ = rates_ = accelerations_ = target_ = desired_rates_ = VectorV::Zero(model.n());
+  turn_ = positions_;
+  for (int i = 0; i < model.n(); ++i) {
+    const bool is_unlimited = std::isinf(model.lower()[i]) && std::isinf(model.upper()[i]);
+    if (is_unlimited && !model.is_prismatic(i)) turn_[i] = kFullTurn;
+  }
 }
 
 void JointReference::restart(const ConstVector& positions) noexcept {
@@ -86,8 +96,13 @@ void JointReference::restart(const ConstVector& positions) noexcept {
 void JointReference::set_target(const Reference& reference) noexcept {
   const auto& joints = reference.joints;
   if (!(reference.has_joints && joints.size() == target_.size() && joints.allFinite())) return;
-  target_ = joints;
+  target_ = nearest(joints);
   is_resting_ = false;
+}
+
+VectorV JointReference::nearest(const VectorV& positions) const noexcept {
+  const auto turns = ((positions - positions_) / kFullTurn).array().rint();
+  return positions - (turn_.array() * turns).matrix();
 }
 
 void JointReference::advance(const VectorV& max_rates, double bandwidth, double dt) noexcept {

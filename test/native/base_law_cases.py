@@ -165,7 +165,7 @@ CASES = (
     Case("satellite_panda", law="PoseIDAPBC"),
     Case("omnidirectional_panda", rotors="wheels", law="PoseIDAPBC"),
     Case("hextilt", rotors="hextilt", law="PoseIDAPBC"),
-    Case("panda", law="CartesianImpedance"),
+    Case("panda", endless=True, law="CartesianImpedance"),
     Case("hextilt", rotors="hextilt", law="CartesianImpedance"),
     Case("satellite_panda", base_actuated=False, law="CartesianImpedance"),
     Case("panda", law="PushingImpedance"),

@@ -85,7 +85,7 @@ class AttitudeAndShape(VehicleController):
         h = horizon(dt, gains.delay, age)
         self._follow(reference, dt)
         position_error = self.model.base_pose(d.q)[:3, 3] - self._base_ref.pose[:3, 3]
-        joint_error = self.model.joint_positions(d.q) - self._joint_ref.positions
+        joint_error = self._joint_ref.error_of(self.model.joint_positions(d.q))
         self._integrate(self._position_frequency(gains), position_error, None, joint_error, dt, h)
         joint_error = joint_error - self._integral.joint_offset
         demand = self._base_demand(d, gains, h)

@@ -158,7 +158,7 @@ class CartesianImpedance(StagedController):
         model = self.model
         self._tool_potential, self._base_spring = PosePotential(), BaseSpring(model)
         self._tool_ref = PoseReference()
-        self._posture = JointReference(model.n)
+        self._posture = JointReference(model.joints.continuous)
         self._null_weights = np.ones(model.n)
 
     @property
@@ -331,8 +331,8 @@ class CartesianImpedance(StagedController):
         step = min(dt / RAMP_DURATION, 1.0)
         change = np.clip(self._null_weights - self._ramped_weights, -step, step)
         self._ramped_weights = self._ramped_weights + change
-        positions = self.model.joint_positions(d.q)
-        offset, last_offset = positions - self._posture.positions, positions - self._last_posture
+        offset = self._posture.error_of(self.model.joint_positions(d.q))
+        last_offset = offset + (self._posture.positions - self._last_posture)
         stiffness = gains.null_stiffness * self._ramped_weights
         energy = 0.5 * float(stiffness @ (offset * offset))
         last_stiffness = stiffness if self._last_stiffness is None else self._last_stiffness

@@ -130,7 +130,6 @@ class DecoupledVMSController(VehicleController):
         super()._prepare()
         self._base_share = 1.0 if self._output.base_is_actuated else 0.0
         self._components = BASE_COMPONENTS[model.base]
-        self._is_continuous = model.joints.continuous
 
     def _start_holding(self, d: Evaluation) -> None:
         super()._start_holding(d)
@@ -170,9 +169,7 @@ class DecoupledVMSController(VehicleController):
     def _integrated_error(self, d: Evaluation, dt: float, h: float) -> Array:
         """Advance the integral action; return the displacements of the joints from the minimum."""
         gains, integral = self._ramp.gains, self._integral
-        offset = self.model.joint_positions(d.q) - self._joint_ref.positions
-        turns = np.round(offset / (2.0 * np.pi))
-        offset = offset - np.where(self._is_continuous, 2.0 * np.pi * turns, 0.0)
+        offset = self._joint_ref.error_of(self.model.joint_positions(d.q))
         if gains.integral == 0.0 and integral.is_zero:
             return offset
         frequency = self._base_share * gains.frequency_base

@@ -95,7 +95,8 @@ class DifferentialDrive(WheeledController):
         if np.linalg.matrix_rank(neutral_terms.basis[model.b :], _TOL) < form.dimension:
             raise ModelError(f"no joint of '{model.name}' drives its base; name its wheels")
         self._friction = Friction.from_model(model)
-        self._base_ref, self._joint_ref = DriveReference(), JointReference(model.n)
+        self._base_ref = DriveReference()
+        self._joint_ref = JointReference(model.joints.continuous)
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _reset(self, state: RobotState) -> None:
@@ -143,7 +144,7 @@ class DifferentialDrive(WheeledController):
         x_rate, y_rate = turn_rate * y - terms.d.v[0] + x_speed, y_speed - turn_rate * x
         heading_error_rate = base_ref.turn_rate - turn_rate
         joint_ref, positions = self._joint_ref, model.joint_positions(terms.d.q)
-        joint_rates = joint_ref.rates + k_joints * (joint_ref.positions - positions)
+        joint_rates = joint_ref.rates - k_joints * joint_ref.error_of(positions)
         joint_accels = joint_ref.accelerations + k_joints * (joint_ref.rates - terms.d.v[model.b :])
         base_outputs = [
             x_speed + k * x,

@@ -39,7 +39,7 @@ class VehicleController(StagedController):
 
     def _prepare(self) -> None:
         model, self._potential = self.model, PosePotential()
-        self._base_ref, self._joint_ref = PoseReference(), JointReference(model.n)
+        self._base_ref, self._joint_ref = PoseReference(), JointReference(model.joints.continuous)
         self._integral = IntegralAction(model.n)
 
     def _start_holding(self, d: Evaluation) -> None:

@@ -6,6 +6,7 @@
 from math import sqrt
 
 import numpy as np
+import numpy.typing as npt
 
 from vms_ph_dynamics import Array
 from vms_ph_dynamics.groups import SE3
@@ -16,13 +17,17 @@ from ..controller import Reference, if_finite
 class JointReference:
     """Joint positions that follow a target with bounded rates and bounded accelerations.
 
+    Continuous joints take the shorter way to it.
+
     Attributes:
         positions, rates, accelerations: (n,).
         is_resting: whether the target has been reached.
     """
 
-    def __init__(self, n: int) -> None:
-        self.restart(np.zeros(n))
+    def __init__(self, is_continuous: npt.NDArray[np.bool_]) -> None:
+        """Begin at zero; the joints are those of :attr:`.Joints.continuous`, (n,)."""
+        self._turn = 2.0 * np.pi * is_continuous
+        self.restart(np.zeros(is_continuous.size))
 
     def restart(self, positions: Array) -> None:
         """Restart at rest at positions (n,)."""
@@ -31,9 +36,17 @@ class JointReference:
         self._target = self.positions
         self.is_resting = True
 
+    def error_of(self, positions: Array) -> Array:
+        """Return positions (n,) relative to these, of continuous joints without whole turns."""
+        return self._nearest(positions) - self.positions
+
     def go_to(self, target: Array) -> None:
         """Set the target positions (n,)."""
-        self._target, self.is_resting = target.copy(), False
+        self._target, self.is_resting = self._nearest(target), False
+
+    def _nearest(self, positions: Array) -> Array:
+        turns = np.round((positions - self.positions) / (2.0 * np.pi))
+        return np.asarray(positions - self._turn * turns)
 
     def set_target(self, reference: Reference) -> None:
         """Go to the joint positions of a reference, where it has any for this robot."""

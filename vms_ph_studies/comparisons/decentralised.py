@@ -151,7 +151,8 @@ class DecentralisedPD(Controller):
         if allocation is not None and has_weight and not allocation.is_fully_actuated:
             self._thrust_axis = single_axis(allocation, model.name)[0]
             self._thrust_direction = ThrustDirection(self._thrust_axis)
-        self._base_target, self._joint_reference = PoseReference(), JointReference(model.n)
+        self._base_target = PoseReference()
+        self._joint_reference = JointReference(model.joints.continuous)
         self._integral = IntegralAction(model.n)
         self._kinematics = InverseKinematics(model)
         self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))

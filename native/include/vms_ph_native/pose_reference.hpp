@@ -50,10 +50,11 @@ class PoseReference {
   bool has_target_ = false, is_resting_ = true, has_new_target_ = false, is_target_moving_ = false;
 };
 
-/// Joint positions that follow a target with bounded rates and bounded accelerations.
+/// Joint positions that follow a target with bounded rates and bounded accelerations. Continuous
+/// joints take the shorter way to it.
 class JointReference {
  public:
-  explicit JointReference(int n);
+  explicit JointReference(const Model& model);
 
   /// Restart at rest at positions (n,).
   void restart(const ConstVector& positions) noexcept;
@@ -69,13 +70,21 @@ class JointReference {
   /// The same with a largest speed for each joint, (n,).
   void advance(const VectorV& max_rates, double bandwidth, double dt) noexcept;
 
+  /// Return positions (n,) relative to these, of continuous joints without whole turns.
+  VectorV error_of(const VectorV& positions) const noexcept {
+    return nearest(positions) - positions_;
+  }
+
   const VectorV& positions() const { return positions_; }          ///< (n,)
   const VectorV& rates() const { return rates_; }                  ///< (n,)
   const VectorV& accelerations() const { return accelerations_; }  ///< (n,)
   bool is_resting() const { return is_resting_; }  ///< whether it rests at its target
 
  private:
+  VectorV nearest(const VectorV& positions) const noexcept;
+
   VectorV positions_, rates_, accelerations_, target_, desired_rates_;
+  VectorV turn_;  // 2 pi of continuous joints, else 0
   bool is_resting_ = true;
 };
 

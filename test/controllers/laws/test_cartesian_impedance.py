@@ -22,6 +22,7 @@ from vms_ph_controllers.references.pose_reference import PoseReference
 from vms_ph_dynamics import ModelError, OptionError, VMSModel
 from vms_ph_dynamics.groups import SE3
 from vms_ph_io import robots, simulate
+from vms_ph_io.descriptions.packages import resolve
 
 HOLD = Reference()
 STEP = 2e-3
@@ -410,3 +411,18 @@ def test_the_reference_of_the_tool_lags_less_than_its_spring_and_damper() -> Non
         path.advance(None, 1.0, 1.0, 11.0, 1e-3)
         assert path.twist[0] <= 0.1 + 1e-9  # no overshoot of the speed
     assert place[0, 3] - path.pose[0, 3] == pytest.approx(0.1 * 0.9 * 60.0 / 300.0, rel=0.02)
+
+
+def test_a_posture_half_a_turn_away_is_held_by_continuous_joints_as_by_others() -> None:
+    text = resolve("package://vms_ph/urdf/gen3.urdf").read_text()
+    torques = []
+    for kind in ("revolute", "continuous"):
+        urdf = text.replace('name="joint_3" type="revolute"', f'name="joint_3" type="{kind}"')
+        model = VMSModel.from_urdf(urdf)
+        law = CartesianImpedance(model, CartesianImpedance.Gains(null_stiffness=10.0))
+        law.reset(RobotState(model.configuration({"joint_3": 3.1}), np.zeros(model.nv)))
+        q = model.configuration({"joint_3": 3.2})  # -3.08 of a continuous joint
+        told = law.update(RobotState(q, np.zeros(model.nv)), HOLD, 1e-3)
+        torques.append(told.torque - model.evaluate(q, np.zeros(model.nv)).g)
+    assert abs(torques[0][2]) > 0.5
+    np.testing.assert_allclose(torques[1], torques[0], atol=1e-9)

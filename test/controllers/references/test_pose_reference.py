@@ -55,7 +55,7 @@ def test_a_body_beside_the_reference_that_moves_as_it_does_keeps_its_pose_error(
 
 
 def test_a_joint_reference_turns_round_and_arrives_at_rest_within_its_rates() -> None:
-    reference, speed, dt = JointReference(2), np.array([0.5, 1.0]), 5e-3
+    reference, speed, dt = JointReference(np.zeros(2, bool)), np.array([0.5, 1.0]), 5e-3
     reference.restart(np.array([0.4, -0.2]))
     reference.go_to(np.array([1.0, -1.0]))
     for k in range(3000):
@@ -93,3 +93,13 @@ def test_a_shift_along_one_axis_begins_and_ends_at_rest() -> None:
     assert np.abs(np.diff([0.0, *places])).max() < 0.3 * 0.01 + 1e-12
     assert reference.is_resting
     np.testing.assert_allclose(reference.pose, target, atol=1e-9)
+
+
+def test_a_continuous_joint_takes_the_shorter_way_and_others_count_turns() -> None:
+    reference = JointReference(np.array([True, False]))
+    reference.restart(np.array([3.0, 3.0]))
+    np.testing.assert_allclose(reference.error_of(np.array([-3.0, -3.0])), [2 * np.pi - 6.0, -6.0])
+    reference.go_to(np.array([-3.0, -3.0]))
+    for _ in range(4000):
+        reference.advance(1.0, 5.0, 5e-3)
+    np.testing.assert_allclose(reference.positions, [2 * np.pi - 3.0, -3.0])
