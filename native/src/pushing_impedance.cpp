@@ -177,10 +177,10 @@ double PushingImpedance::update_force_correction(double dt) noexcept {
   const Eigen::Vector3d force = wrench_map_.wrench().head<3>();
   const Eigen::Vector3d inertial_force = tool_rotation_ * force;
   observed_force_ = -push_axis_.dot(inertial_force);
-  const double feedback = active_gains().push_feedback;
+  const double feedback_gain = active_gains().push_feedback;
   // A force that only accelerates the end effector is no contact: it is not corrected.
-  if (feedback > 0.0 && observed_force_ > kCorrectionShare * push_force_) {
-    const double force_error = feedback * (push_force_ - observed_force_),
+  if (feedback_gain > 0.0 && observed_force_ > kCorrectionShare * push_force_) {
+    const double force_error = feedback_gain * (push_force_ - observed_force_),
                  max_correction = kCorrectionShare * push_force_;
     force_correction_ += std::min(1.0, kCorrectionBandwidth * dt) * force_error;
     force_correction_ = std::min(std::max(force_correction_, -max_correction), max_correction);
