@@ -30,7 +30,7 @@ constexpr double kWrenchAllowance = 0.05, kDampingShare = 0.5, kFadingTime = 0.1
 constexpr double kLargestWrench = 1e6;
 
 // Largest power at which stiffnesses and limits that grow load the springs, W.
-constexpr double kGainPower = 4.0;
+constexpr double kMaxLoadingPower = 4.0;
 
 const std::string kWeightPrefix = "null_weight.";
 
@@ -261,8 +261,8 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
     if (!last_axis_gains_ || axis_gains.has_same_springs(*last_axis_gains_)) break;
     const double added_energy = effort_.potential_energy - effort_.energy(*last_axis_gains_);
     supplied_power = dt > 0.0 ? added_energy / dt : 0.0;
-    if (added_energy <= kGainPower * dt || iteration == 11) break;
-    axis_gains.stay_near(*last_axis_gains_, kGainPower * dt / added_energy);
+    if (added_energy <= kMaxLoadingPower * dt || iteration == 11) break;
+    axis_gains.stay_near(*last_axis_gains_, kMaxLoadingPower * dt / added_energy);
   }
   last_axis_gains_ = axis_gains;
   hold_posture(reference, dt);

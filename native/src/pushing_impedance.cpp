@@ -95,9 +95,9 @@ const Push* PushingImpedance::update_push(const Reference& reference, double dt)
   multiply(transposed(tool_rotation_), push_axis_, push_.direction);
   const MatrixView linear_rows = MatrixView(tool_jacobian_).top_rows(3);
   const auto effort_row = product<VectorV>(transposed(linear_rows), push_.direction);
-  VectorV response = effort_row;
-  Cholesky(d_.M()).solve(response.data());
-  const double speed_gain = horizon(dt, gains.delay, age_) * force * effort_row.dot(response);
+  VectorV acceleration = effort_row;
+  Cholesky(d_.M()).solve(acceleration.data());
+  const double speed_gain = horizon(dt, gains.delay, age_) * force * effort_row.dot(acceleration);
   push_.damping = force / std::max(gains.push_speed - speed_gain, 0.5 * gains.push_speed);
   push_.effort = force * effort_row;
   push_.reason = "";

@@ -155,16 +155,16 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
   const LaneScrew base(tree.base_twist_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Tree::LinkGroup& link = tree.link_groups_[g];
-    const LaneScrew relative = LaneScrew(tree.motions_[g].twist) - base;
-    bracket(relative, LaneScrew(link.screw)).store_in(groups_[g].screw_rate);
-    store_inertia_rate(LaneInertia(link.link_inertia), relative, groups_[g].inertia_rate);
+    const LaneScrew relative_twist = LaneScrew(tree.motions_[g].twist) - base;
+    bracket(relative_twist, LaneScrew(link.screw)).store_in(groups_[g].screw_rate);
+    store_inertia_rate(LaneInertia(link.link_inertia), relative_twist, groups_[g].inertia_rate);
     if (!is_wet) continue;
     const LaneRow* added_mass = tree.fluid_groups_[g].link_added_mass;
     for (int k = 0; k < 6; ++k) {  // columns: the products with unit twists
       LaneRow unit_twist[6] = {};
       store(unit_twist[k], Lanes{} + 1.0);
-      (dual_bracket(relative, LaneScrew(added_mass + 6 * k)) -
-       matrix_product(added_mass, bracket(relative, LaneScrew(unit_twist))))
+      (dual_bracket(relative_twist, LaneScrew(added_mass + 6 * k)) -
+       matrix_product(added_mass, bracket(relative_twist, LaneScrew(unit_twist))))
           .store_in(added_mass_rates_[g].rows + 6 * k);
     }
   }
