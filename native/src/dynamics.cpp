@@ -210,23 +210,23 @@ bool Dynamics::energy_derivatives(bool is_decoupled, const double* momenta, bool
   if (task != nullptr && !task_.compute(*this, *task, momenta)) return false;
   // The kinetic energy is that of two parts of the motion, without a common term: the derivative of
   // each at fixed momenta is minus that at its fixed velocity.
-  VectorXd& submotion_velocity = rate_;
-  submotion_velocity.setZero();
+  VectorXd& projected_velocity = rate_;
+  projected_velocity.setZero();
   velocity(is_decoupled, task ? task_.momentum.data() : momenta, v_.data());
   Eigen::Map<VectorXd>{by_momenta, nv()} = v_;
   if (task != nullptr) {
-    submotion_velocity = task_.null_velocity;
+    projected_velocity = task_.null_velocity;
   } else if (is_decoupled && b() > 0) {
-    tree_.set_base(tree_.locked_twist(tree_.base_twist(momenta)), submotion_velocity);
-    std::copy_n(submotion_velocity.data(), b(), by_momenta);
+    tree_.set_base(tree_.locked_twist(tree_.base_twist(momenta)), projected_velocity);
+    std::copy_n(projected_velocity.data(), b(), by_momenta);
   }
   Eigen::Map<VectorXd>{by_q, nv()}.setZero();
   if (has_gravity) tree_.add_weight(root_gravity_, 1.0, by_q);
   std::fill(by_parameters, by_parameters + 10 * body_count(), 0.0);
   if (has_gravity) potential_regressor(by_parameters);
   if (task != nullptr) task_.add_energy(*this, *task, v_, by_q, by_momenta);
-  v_ -= submotion_velocity;
-  for (const VectorXd* motion : {&v_, &submotion_velocity}) {
+  v_ -= projected_velocity;
+  for (const VectorXd* motion : {&v_, &projected_velocity}) {
     tree_.set_velocity(*motion);
     tree_.add_kinetic_gradient(-1.0, by_q + b());
     add_kinetic_regressor(-0.5, by_parameters);

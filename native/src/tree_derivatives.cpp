@@ -291,20 +291,20 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
       const int i = b + tree.joints_[k].leader;
       for (std::size_t g = 0; g < groups_.size(); ++g) {
         const Group& other = groups_[g];
-        Lanes momentum{}, force{}, submotion{}, submotion_rate{};
+        Lanes momentum{}, force{}, projected_momentum{}, projected_rate{};
         const auto add = [&](const std::vector<double>& masks, const LaneScrew& s,
                              const LaneScrew& s_rate, const LaneScrew& s_change,
                              const LaneVector& s_field, const LaneRow* rows,
-                             const LaneRow* field_rows, const LaneRow* submotion_rows,
+                             const LaneRow* field_rows, const LaneRow* projected_rows,
                              const LaneRow* rate_rows) VMS_PH_INLINED {
           const Lanes mask = load(&masks[k * lane_count + g * kLaneCount]);
           const LaneScrew screws(rows);
           momentum += mask * s.dot(screws);
           force += mask * (s_change.dot(screws) + s_field.dot(LaneVector(field_rows)));
           if (!has_part()) return;
-          const LaneScrew submotion_screws(submotion_rows);
-          submotion += mask * s.dot(submotion_screws);
-          submotion_rate += mask * (s_rate.dot(submotion_screws) + s.dot(LaneScrew(rate_rows)));
+          const LaneScrew projections(projected_rows);
+          projected_momentum += mask * s.dot(projections);
+          projected_rate += mask * (s_rate.dot(projections) + s.dot(LaneScrew(rate_rows)));
         };
         if (g <= group) {
           add(ancestors_, reaction, reaction_rate, change, weight, other.ad_screw,
@@ -317,8 +317,8 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
         write(state_.momentum, i, g, momentum);
         write(state_.force, i, g, force);
         if (!has_part()) continue;
-        write(state_.part, i, g, submotion);
-        write(state_.part_rate, i, g, submotion_rate);
+        write(state_.part, i, g, projected_momentum);
+        write(state_.part_rate, i, g, projected_rate);
       }
     }
   };
@@ -436,8 +436,8 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
   const auto b_size = static_cast<std::size_t>(b), n_size = static_cast<std::size_t>(n);
   if (is_decoupled_) {
     for (std::size_t i = 0; i < n_size; ++i) {
-      const double* submotion_row = row(state_.part, b + static_cast<int>(i));
-      std::copy(submotion_row, submotion_row + base_column_, &connection_slope_[i * base_column_]);
+      const double* projected_row = row(state_.part, b + static_cast<int>(i));
+      std::copy(projected_row, projected_row + base_column_, &connection_slope_[i * base_column_]);
       for (std::size_t k = 0; k < b_size; ++k) {
         const double factor = connection_[k * n_size + i];
         for (std::size_t j = 0; j < base_column_; ++j) {
@@ -489,12 +489,12 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
                                 : root;
     };
     const Group& body_group = groups_[static_cast<std::size_t>(std::max(0, body)) / kLaneCount];
-    const Screw submotion = motion(part_twist_, body_group.twist);
+    const Screw projected = motion(part_twist_, body_group.twist);
     const Screw body_twist = in_axes_of(body_frame, twist),
-                body_submotion = in_axes_of(body_frame, submotion);
+                body_projected = in_axes_of(body_frame, projected);
     const Screw body_field = in_axes_of(body_frame, {field_, Vector3d::Zero()});
-    const Screw body_submotion_rate = in_axes_of(
-        body_frame, motion(part_twist_rate_, body_group.twist_rate) - bracket(relative, submotion));
+    const Screw body_projected_rate = in_axes_of(
+        body_frame, motion(part_twist_rate_, body_group.twist_rate) - bracket(relative, projected));
     // What a twist, its rate along the motion and its change with the velocity pair with.
     const auto add = [&](int i, const Screw& s, const Screw& s_rate, const Screw& ad_screw) {
       double regressor[kParameters];
@@ -508,9 +508,9 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
       add_row(c.force, body_screw, body_field);
       if (i >= b) add_row(c.force, in_axes_of(body_frame, ad_screw), body_twist);
       if (!has_part()) return;
-      add_row(c.part, body_screw, body_submotion);
-      add_row(c.part_rate, body_screw, body_submotion_rate);
-      add_row(c.part_rate, in_axes_of(body_frame, s_rate - bracket(relative, s)), body_submotion);
+      add_row(c.part, body_screw, body_projected);
+      add_row(c.part_rate, body_screw, body_projected_rate);
+      add_row(c.part_rate, in_axes_of(body_frame, s_rate - bracket(relative, s)), body_projected);
     };
     for (int k = 0; k < b; ++k) add(k, tree.base_unit_twist(k), {}, {});
     for (int j = body; j >= 0; j = tree.joints_[static_cast<std::size_t>(j)].parent) {
