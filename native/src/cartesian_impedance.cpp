@@ -30,7 +30,7 @@ constexpr double kWrenchAllowance = 0.05, kDampingShare = 0.5, kFadingTime = 0.1
 constexpr double kLargestWrench = 1e6;
 
 // Largest power at which stiffnesses and limits that grow load the springs, W.
-constexpr double kGainPower = 4.0;
+constexpr double kMaxLoadingPower = 4.0;
 
 const std::string kWeightPrefix = "null_weight.";
 
@@ -251,10 +251,10 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   const Push* active_push = update_push(reference, dt);
   const Pose error = se3::inverse(tool_reference_.pose()) * tool_pose();
   compute_jacobian();
-  const double feedback =
+  const double feedback_gain =
       wrench_feedback_.follow(active_push ? nullptr : &wrench_, 1.0 / gains.inertia_share - 1.0,
                               product<Twist>(jacobian_, d_.v()), effort_.task_damping_power, h, dt);
-  AxisGains axis_gains = update_axis_gains(spring_share, 1.0 + feedback, dt);
+  AxisGains axis_gains = update_axis_gains(spring_share, 1.0 + feedback_gain, dt);
   double supplied_power = 0.0;  // by changes, W
   // Secants approach the bound of the energy, which a limit makes concave in the stiffness.
   for (int iteration = 0; iteration < 12; ++iteration) {
@@ -262,8 +262,8 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
     if (!last_axis_gains_ || axis_gains.has_same_springs(*last_axis_gains_)) break;
     const double added_energy = effort_.potential_energy - effort_.energy(*last_axis_gains_);
     supplied_power = dt > 0.0 ? added_energy / dt : 0.0;
-    if (added_energy <= kGainPower * dt || iteration == 11) break;
-    axis_gains.stay_near(*last_axis_gains_, kGainPower * dt / added_energy);
+    if (added_energy <= kMaxLoadingPower * dt || iteration == 11) break;
+    axis_gains.stay_near(*last_axis_gains_, kMaxLoadingPower * dt / added_energy);
   }
   last_axis_gains_ = axis_gains;
   hold_posture(reference, dt);
@@ -288,8 +288,8 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
     compensate_friction(h);
     add(friction_effort_);
   }
-  if (feedback > 0.0)
-    add(product<VectorV>(transposed(jacobian_), Twist(feedback * wrench_feedback_.wrench())));
+  if (feedback_gain > 0.0)
+    add(product<VectorV>(transposed(jacobian_), Twist(feedback_gain * wrench_feedback_.wrench())));
   if (!desired_effort_.allFinite()) return reject_effort();
   supplied_power += effort_.posture_effort.dot(d_.v());
   posture_sample_ = PostureSample{d_.q(), effort_.posture_effort, effort_.null_damping_power};

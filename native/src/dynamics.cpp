@@ -126,9 +126,9 @@ void Dynamics::mass_rate(const double* v, double* out) noexcept {
 }
 
 void Dynamics::kinetic_gradient(double* out) const noexcept {
-  double* by_joints = tree_.write_base(tree_.momentum_rate(), out);
-  std::fill(by_joints, by_joints + n(), 0.0);
-  tree_.add_kinetic_gradient(1.0, by_joints);
+  double* joint_gradient = tree_.write_base(tree_.momentum_rate(), out);
+  std::fill(joint_gradient, joint_gradient + n(), 0.0);
+  tree_.add_kinetic_gradient(1.0, joint_gradient);
 }
 
 void Dynamics::locked_velocity(double* out) const noexcept {
@@ -210,24 +210,24 @@ bool Dynamics::energy_derivatives(bool is_decoupled, const double* momenta, bool
   if (task != nullptr && !task_.compute(*this, *task, momenta)) return false;
   // The kinetic energy is that of two parts of the motion, without a common term: the derivative of
   // each at fixed momenta is minus that at its fixed velocity.
-  VectorXd& other_part = rate_;
-  other_part.setZero();
+  VectorXd& projected_velocity = rate_;
+  projected_velocity.setZero();
   velocity(is_decoupled, task ? task_.momentum.data() : momenta, v_.data());
   Eigen::Map<VectorXd>{by_momenta, nv()} = v_;
   if (task != nullptr) {
-    other_part = task_.null_velocity;
+    projected_velocity = task_.null_velocity;
   } else if (is_decoupled && b() > 0) {
-    tree_.set_base(tree_.locked_twist(tree_.base_twist(momenta)), other_part);
-    std::copy_n(other_part.data(), b(), by_momenta);
+    tree_.set_base(tree_.locked_twist(tree_.base_twist(momenta)), projected_velocity);
+    std::copy_n(projected_velocity.data(), b(), by_momenta);
   }
   Eigen::Map<VectorXd>{by_q, nv()}.setZero();
   if (has_gravity) tree_.add_weight(root_gravity_, 1.0, by_q);
   std::fill(by_parameters, by_parameters + 10 * body_count(), 0.0);
   if (has_gravity) potential_regressor(by_parameters);
   if (task != nullptr) task_.add_energy(*this, *task, v_, by_q, by_momenta);
-  v_ -= other_part;
-  for (const VectorXd* part : {&v_, &other_part}) {
-    tree_.set_velocity(*part);
+  v_ -= projected_velocity;
+  for (const VectorXd* motion : {&v_, &projected_velocity}) {
+    tree_.set_velocity(*motion);
     tree_.add_kinetic_gradient(-1.0, by_q + b());
     add_kinetic_regressor(-0.5, by_parameters);
     if (task == nullptr && !(is_decoupled && b() > 0)) break;

@@ -221,14 +221,14 @@ bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_eff
   active_effort_ = force - static_effort;
   predictor_.predict(static_effort, static_effect_);
   static_energy_ = predictor_.max_energy();
-  const double b =
+  const double curvature =
       dt * dt * active_effort_.dot(granted_effect_.acceleration - static_effect_.acceleration);
-  double a = dt * active_effort_.dot(d.v() + 0.5 * dt * static_effect_.acceleration),
-         share_bound = kShrinkage;
+  double slope = dt * active_effort_.dot(d.v() + 0.5 * dt * static_effect_.acceleration),
+         max_share = kShrinkage;
   granted_effect_ = static_effect_;
   share_ = 0.0;
   for (int k = 0; k < kMaxTrials; ++k) {
-    const double s = std::min(largest_share(a, b, -static_effect_.deficit), share_bound);
+    const double s = std::min(largest_share(slope, curvature, -static_effect_.deficit), max_share);
     if (!(s > 0.0)) break;
     trial_effort_ = static_effort + s * active_effort_;
     predictor_.predict(trial_effort_, trial_effect_);
@@ -237,8 +237,8 @@ bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_eff
       granted_effect_ = trial_effect_;
     }
     if (trial_effect_.deficit <= 0.0) break;
-    a = (trial_effect_.deficit - static_effect_.deficit) / s - 0.5 * s * b;
-    share_bound = kShrinkage * s;
+    slope = (trial_effect_.deficit - static_effect_.deficit) / s - 0.5 * s * curvature;
+    max_share = kShrinkage * s;
   }
   force = static_effort;
   if (share_ > 0.0) force += share_ * active_effort_;

@@ -290,21 +290,21 @@ bool BoundedLeastSquares::step_to_bound(const Eigen::VectorXd& lower, const Eige
     step_[i] = rhs_[free_indices_[i]] - H_.row(free_indices_[i]).dot(x);
   }
   Cholesky(free_hessian_).solve(step_.data());
-  Eigen::Index blocking = 0;
+  Eigen::Index blocking_index = 0;
   double step_length = kInfinity;
   for (Eigen::Index i = 0; i < count; ++i) {
     if (step_[i] == 0.0) continue;
     const double bound = step_[i] > 0.0 ? upper[free_indices_[i]] : lower[free_indices_[i]];
     const double length = (bound - x[free_indices_[i]]) / step_[i];
-    if (length < step_length) step_length = length, blocking = i;
+    if (length < step_length) step_length = length, blocking_index = i;
   }
   const bool is_blocked = step_length < 1.0;
   for (Eigen::Index i = 0; i < count; ++i)
     x[free_indices_[i]] += (is_blocked ? step_length : 1.0) * step_[i];
   if (!is_blocked) return false;
-  const Eigen::Index index = free_indices_[blocking];
-  active_bounds_[index] = step_[blocking] > 0.0 ? 1 : -1;
-  x[index] = step_[blocking] > 0.0 ? upper[index] : lower[index];
+  const Eigen::Index index = free_indices_[blocking_index];
+  active_bounds_[index] = step_[blocking_index] > 0.0 ? 1 : -1;
+  x[index] = step_[blocking_index] > 0.0 ? upper[index] : lower[index];
   return true;
 }
 

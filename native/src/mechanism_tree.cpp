@@ -35,7 +35,7 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
     const auto zero = JointVector::Zero(description.freedoms);
     joint.rate = joint.force = joint.residual = joint.acceleration = zero;
     for (int k = 0; k < 3; ++k) joint.axes[k] = joint.articulated_axes[k] = Twist::Zero();
-    joint.inverse = JointMatrix::Zero(description.freedoms, description.freedoms);
+    joint.inverse_inertia = JointMatrix::Zero(description.freedoms, description.freedoms);
     joint.joint_pose.R.setIdentity();
     joint.joint_pose.p.setZero();
     joint.bias = joint.child_bias = joint.first_twist = Twist::Zero();
@@ -146,21 +146,21 @@ void MechanismTree::find_rates(const double* x) {
 void MechanismTree::factorise() {
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     const MechanismBody& description = parts_.bodies[i];
-    rigid::Inertia& m = bodies[i].articulated_inertia;
-    m.A.setZero();
-    m.A(0, 0) = m.A(1, 1) = m.A(2, 2) = description.mass;
-    m.B.setZero();
-    m.C = description.inertia;
+    rigid::Inertia& M = bodies[i].articulated_inertia;
+    M.A.setZero();
+    M.A(0, 0) = M.A(1, 1) = M.A(2, 2) = description.mass;
+    M.B.setZero();
+    M.C = description.inertia;
   }
   for (auto index = body_order_.rbegin(); index != body_order_.rend(); ++index) {
     Body& body = bodies[static_cast<std::size_t>(*index)];
     if (body.joint < 0) {
       MatrixV spatial_inertia(6, 6);
-      const rigid::Inertia& m = body.articulated_inertia;
-      spatial_inertia.topLeftCorner<3, 3>() = m.A;
-      spatial_inertia.topRightCorner<3, 3>() = m.B;
-      spatial_inertia.bottomLeftCorner<3, 3>() = m.B.transpose();
-      spatial_inertia.bottomRightCorner<3, 3>() = m.C;
+      const rigid::Inertia& M = body.articulated_inertia;
+      spatial_inertia.topLeftCorner<3, 3>() = M.A;
+      spatial_inertia.topRightCorner<3, 3>() = M.B;
+      spatial_inertia.bottomLeftCorner<3, 3>() = M.B.transpose();
+      spatial_inertia.bottomRightCorner<3, 3>() = M.C;
       body.mobility.setIdentity();
       Cholesky(spatial_inertia).solve_columns(body.mobility);
       continue;
@@ -171,31 +171,31 @@ void MechanismTree::factorise() {
     for (int k = 0; k < freedoms; ++k)
       joint.articulated_axes[k] = body.articulated_inertia * joint.axes[k];
     if (freedoms == 1) {
-      joint.inverse(0, 0) =
+      joint.inverse_inertia(0, 0) =
           1.0 / (joint.axes[0].dot(joint.articulated_axes[0]) + description.armature);
     } else {
-      MatrixV d(freedoms, freedoms);
+      MatrixV D(freedoms, freedoms);
       for (int k = 0; k < freedoms; ++k) {
-        for (int l = 0; l < freedoms; ++l) d(k, l) = joint.axes[k].dot(joint.articulated_axes[l]);
+        for (int l = 0; l < freedoms; ++l) D(k, l) = joint.axes[k].dot(joint.articulated_axes[l]);
       }
-      joint.inverse.setIdentity();
-      Cholesky(d).solve_columns(joint.inverse);
+      joint.inverse_inertia.setIdentity();
+      Cholesky(D).solve_columns(joint.inverse_inertia);
     }
     if (joint.parent < 0) continue;
-    rigid::Inertia m = body.articulated_inertia;
+    rigid::Inertia M = body.articulated_inertia;
     for (int k = 0; k < freedoms; ++k) {
-      const Vector3d f = rigid::linear(joint.articulated_axes[k]);
+      const Vector3d force = rigid::linear(joint.articulated_axes[k]);
       const Vector3d moment = rigid::angular(joint.articulated_axes[k]);
       for (int l = 0; l < freedoms; ++l) {
-        const Twist b = joint.inverse(k, l) * joint.articulated_axes[l];
+        const Twist scaled_axis = joint.inverse_inertia(k, l) * joint.articulated_axes[l];
         for (int i = 0; i < 3; ++i) {
-          m.A.col(i) -= b[i] * f;
-          m.B.col(i) -= b[3 + i] * f;
-          m.C.col(i) -= b[3 + i] * moment;
+          M.A.col(i) -= scaled_axis[i] * force;
+          M.B.col(i) -= scaled_axis[3 + i] * force;
+          M.C.col(i) -= scaled_axis[3 + i] * moment;
         }
       }
     }
-    bodies[static_cast<std::size_t>(joint.parent)].articulated_inertia.add(m, joint.child_pose);
+    bodies[static_cast<std::size_t>(joint.parent)].articulated_inertia.add(M, joint.child_pose);
   }
   if (rows()) factorise_loops();
 }
@@ -214,7 +214,7 @@ void MechanismTree::solve_tree() {
     if (joint.parent < 0) continue;
     Twist wrench = body.force - body.articulated_inertia * joint.child_bias;
     JointVector acceleration_on_resting_parent(joint.residual.size());
-    apply(joint.inverse, joint.residual.data(), acceleration_on_resting_parent.data());
+    apply(joint.inverse_inertia, joint.residual.data(), acceleration_on_resting_parent.data());
     for (int k = 0; k < acceleration_on_resting_parent.size(); ++k)
       wrench -= acceleration_on_resting_parent[k] * joint.articulated_axes[k];
     bodies[static_cast<std::size_t>(joint.parent)].force += joint.child_pose.act_dual(wrench);
@@ -234,7 +234,7 @@ void MechanismTree::solve_tree() {
     JointVector joint_residual = joint.residual;
     for (int k = 0; k < joint_residual.size(); ++k)
       joint_residual[k] -= joint.articulated_axes[k].dot(parent_acceleration);
-    apply(joint.inverse, joint_residual.data(), joint.acceleration.data());
+    apply(joint.inverse_inertia, joint_residual.data(), joint.acceleration.data());
     body.acceleration = parent_acceleration + joint.child_bias;
     for (int k = 0; k < joint_residual.size(); ++k) {
       body.acceleration += joint.acceleration[k] * joint.axes[k];

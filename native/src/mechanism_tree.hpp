@@ -221,7 +221,7 @@ class MechanismTree {
     rigid::SE3 first_to_joint;                        // offset_1 times the inclusion
     rigid::SE3 child_pose;                            // in the parent
     Twist axes[3], articulated_axes[3];               // columns of S in the child, and of U = M S
-    JointMatrix inverse;                              // of D = S^T U
+    JointMatrix inverse_inertia;                      // of D = S^T U
     Twist first_twist;                                // Ad u_j1, in frame C2
     Twist bias;                                       // in frame C2
     Twist child_bias;                                 // the bias in the child

@@ -19,9 +19,9 @@ namespace {
 
 Base base_of(const pinocchio::Model& model) {
   if (model.njoints < 2) throw ModelError("the robot '" + model.name + "' has no joint that moves");
-  const std::string first = model.joints[1].shortname();
-  if (first == "JointModelFreeFlyer") return Base::floating;
-  if (first == "JointModelPlanar") return Base::planar;
+  const std::string joint_type = model.joints[1].shortname();
+  if (joint_type == "JointModelFreeFlyer") return Base::floating;
+  if (joint_type == "JointModelPlanar") return Base::planar;
   return Base::fixed;
 }
 
@@ -156,7 +156,7 @@ void difference_plane(const double* start, const double* end, double* twist) noe
 }
 
 /// The pose of a base after a twist (b,) in unit time; a position that is kept is not written.
-void integrate_base(int b, const double* q, const double* dv, bool keep_position,
+void integrate_base(int b, const double* q, const double* dv, bool keeps_position,
                     double* new_q) noexcept {
   const Vector3d v(dv[0], dv[1], b == 6 ? dv[2] : 0.0);
   const Vector3d w = b == 6 ? Vector3d(dv[3], dv[4], dv[5]) : Vector3d(0.0, 0.0, dv[2]);
@@ -170,7 +170,7 @@ void integrate_base(int b, const double* q, const double* dv, bool keep_position
     cosine = std::cos(0.5 * angle);
     c3 = (1.0 - 2.0 * sinc * cosine) / w2;
   }
-  if (!keep_position) {
+  if (!keeps_position) {
     const Vector3d cross = w.cross(v);
     const Vector3d displacement = v + 2.0 * sinc * sinc * cross + c3 * w.cross(cross);
     const Vector3d mount_displacement = base_rotation(b, q) * displacement;

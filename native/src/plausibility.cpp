@@ -300,8 +300,8 @@ ReferencePlausibility::ReferencePlausibility(const Model& model, const Plausibil
 
 void ReferencePlausibility::check(Reference& reference, const ConstVector& q) noexcept {
   reason_.clear();
-  const auto keep = [](auto& part, auto&& is_plausible) {
-    if (part && !is_plausible(*part)) part.reset();
+  const auto keep = [](auto& field, auto&& is_plausible) {
+    if (field && !is_plausible(*field)) field.reset();
   };
   const auto is_slow = [this](const char* name, double speed, double turn_rate) {
     if (speed <= bounds_.base_speed && turn_rate <= bounds_.base_turn) return true;

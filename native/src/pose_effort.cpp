@@ -79,11 +79,11 @@ void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept {
 
   // Pi = 1 - M^-1 J^T Lambda J; where Lambda is bounded it is no exact projector.
   const auto mobility_inertia = product<Matrix6>(mobility_, inertia);
-  Matrix6 bounded_inertia = 2.0 * inertia;
-  add_product(inertia, mobility_inertia, bounded_inertia, -1.0);
-  const auto task_momentum = product<Matrix6V>(bounded_inertia, J);
+  Matrix6 projected_inertia = 2.0 * inertia;
+  add_product(inertia, mobility_inertia, projected_inertia, -1.0);
+  const auto momentum_map = product<Matrix6V>(projected_inertia, J);
   null_inertia = d.M();
-  add_product(transposed(J), task_momentum, null_inertia, -1.0);
+  add_product(transposed(J), momentum_map, null_inertia, -1.0);
 
   const auto momentum = product<Vector6>(inertia, twist);
   multiply(mass_inverse_jt_, momentum, task_velocity_);
@@ -152,14 +152,14 @@ PoseEffort::Springs PoseEffort::springs(const AxisGains& gains, Matrix6& stiffne
   const Eigen::Matrix3d angular_k = in_reference_axes(k_angular, gains.reference_share, axes_);
   SpringEnergy position_spring = potential_.position_spring(error_, linear_k);
   SpringEnergy attitude_spring = potential_.attitude_spring(angular_k);
-  const Eigen::Array2d stiffest(k.maxCoeff(), k_angular.maxCoeff());
-  const double force_share = position_spring.limit_force(gains.inverse_limits[0], stiffest[0]);
-  const double moment_share = attitude_spring.limit_force(gains.inverse_limits[1], stiffest[1]);
+  const Eigen::Array2d max_k(k.maxCoeff(), k_angular.maxCoeff());
+  const double force_share = position_spring.limit_force(gains.inverse_limits[0], max_k[0]);
+  const double moment_share = attitude_spring.limit_force(gains.inverse_limits[1], max_k[1]);
   stiffness.setZero();
   stiffness.topLeftCorner<3, 3>() = force_share * change_basis(linear_k, rotation);
   stiffness.bottomRightCorner<3, 3>() = moment_share * potential_.hessian_bound(angular_k);
   const Eigen::Array2d energies(position_spring.energy, attitude_spring.energy);
-  Springs springs{energies.sum(), Twist::Zero(), (2.0 * stiffest * energies).sqrt(), 0.0};
+  Springs springs{energies.sum(), Twist::Zero(), (2.0 * max_k * energies).sqrt(), 0.0};
   springs.gradient << position_spring.gradient, attitude_spring.gradient;
   if (gains.reference_share < 1.0) {
     const Eigen::Vector3d e = error_.topRightCorner<3, 1>();

@@ -95,9 +95,9 @@ const Push* PushingImpedance::update_push(const Reference& reference, double dt)
   multiply(transposed(tool_rotation_), push_axis_, push_.direction);
   const MatrixView linear_rows = MatrixView(tool_jacobian_).top_rows(3);
   const auto effort_row = product<VectorV>(transposed(linear_rows), push_.direction);
-  VectorV response = effort_row;
-  Cholesky(d_.M()).solve(response.data());
-  const double speed_gain = horizon(dt, gains.delay, age_) * force * effort_row.dot(response);
+  VectorV acceleration = effort_row;
+  Cholesky(d_.M()).solve(acceleration.data());
+  const double speed_gain = horizon(dt, gains.delay, age_) * force * effort_row.dot(acceleration);
   push_.damping = force / std::max(gains.push_speed - speed_gain, 0.5 * gains.push_speed);
   push_.effort = force * effort_row;
   push_.reason = "";
@@ -177,10 +177,10 @@ double PushingImpedance::update_force_correction(double dt) noexcept {
   const Eigen::Vector3d force = wrench_map_.wrench().head<3>();
   const Eigen::Vector3d inertial_force = tool_rotation_ * force;
   observed_force_ = -push_axis_.dot(inertial_force);
-  const double feedback = active_gains().push_feedback;
+  const double feedback_gain = active_gains().push_feedback;
   // A force that only accelerates the end effector is no contact: it is not corrected.
-  if (feedback > 0.0 && observed_force_ > kCorrectionShare * push_force_) {
-    const double force_error = feedback * (push_force_ - observed_force_),
+  if (feedback_gain > 0.0 && observed_force_ > kCorrectionShare * push_force_) {
+    const double force_error = feedback_gain * (push_force_ - observed_force_),
                  max_correction = kCorrectionShare * push_force_;
     force_correction_ += std::min(1.0, kCorrectionBandwidth * dt) * force_error;
     force_correction_ = std::min(std::max(force_correction_, -max_correction), max_correction);

@@ -122,31 +122,31 @@ struct OutputLayout {
 };
 
 InputLayout read_inputs(const py::object& hosted, const PythonSizes& robot) {
-  const LayoutReader part(hosted, "inputs");
-  return {part.size(),         part("q", robot.nq),     part("v", robot.nv),
-          part("dt", 1),       part("age", 1),          part("measured_wrench", 6),
-          part("position", 3), part("velocity", 3),     part("pose", 16),
-          part("twist", 6),    part("joints", robot.n), part("wrench", 6)};
+  const LayoutReader slot(hosted, "inputs");
+  return {slot.size(),         slot("q", robot.nq),     slot("v", robot.nv),
+          slot("dt", 1),       slot("age", 1),          slot("measured_wrench", 6),
+          slot("position", 3), slot("velocity", 3),     slot("pose", 16),
+          slot("twist", 6),    slot("joints", robot.n), slot("wrench", 6)};
 }
 
 FlagLayout read_flags(const py::object& hosted) {
-  const LayoutReader part(hosted, "flags");
-  return {part.size(),      part("position", 1), part("velocity", 1), part("pose", 1),
-          part("twist", 1), part("joints", 1),   part("wrench", 1),   part("missed_updates", 1)};
+  const LayoutReader slot(hosted, "flags");
+  return {slot.size(),      slot("position", 1), slot("velocity", 1), slot("pose", 1),
+          slot("twist", 1), slot("joints", 1),   slot("wrench", 1),   slot("missed_updates", 1)};
 }
 
 OutputLayout read_outputs(const py::object& hosted, const PythonSizes& robot) {
-  const LayoutReader part(hosted, "outputs");
-  return {part.size(),
-          part("wrench_base", robot.b),
-          part("torque", robot.n),
-          part("safe_wrench_base", robot.b),
-          part("safe_torque", robot.n),
-          part("energy", static_cast<Eigen::Index>(std::size(kControlEnergyFields))),
-          part("task_error", 1),
-          part("smallest_singular_value", 1),
-          part("authority", 1),
-          part("status", 1)};
+  const LayoutReader slot(hosted, "outputs");
+  return {slot.size(),
+          slot("wrench_base", robot.b),
+          slot("torque", robot.n),
+          slot("safe_wrench_base", robot.b),
+          slot("safe_torque", robot.n),
+          slot("energy", static_cast<Eigen::Index>(std::size(kControlEnergyFields))),
+          slot("task_error", 1),
+          slot("smallest_singular_value", 1),
+          slot("authority", 1),
+          slot("status", 1)};
 }
 
 // The requested value of a gain, and whether Python has it yet.
@@ -243,10 +243,10 @@ class ControllerTask final : public PythonTask {
   }
 
   bool command_is_finite() const {
-    for (const Slice* part :
+    for (const Slice* slice :
          {&output_slots.wrench_base, &output_slots.torque, &output_slots.energy,
           &output_slots.task_error, &output_slots.authority, &output_slots.status}) {
-      if (!part->segment(outputs).allFinite()) return false;
+      if (!slice->segment(outputs).allFinite()) return false;
     }
     // The singular value is infinite for a law without a task.
     return safe_output_is_finite() &&
@@ -256,12 +256,12 @@ class ControllerTask final : public PythonTask {
   // A law may reject a value; it then keeps its gain, unless the user has set another since.
   void apply_gain(GainSlot& gain_slot) {
     const std::string& name = gain_slot.gain.name;
-    double number = gain_slot.value.load();
+    double gain_value = gain_slot.value.load();
     try {
-      hosted_controller_.attr("set_gain")(name, number);
+      hosted_controller_.attr("set_gain")(name, gain_value);
     } catch (const py::error_already_set&) {
       const py::object gains = hosted_controller_.attr("controller").attr("gains");
-      gain_slot.value.compare_exchange_strong(number, gains.attr(name.c_str()).cast<double>());
+      gain_slot.value.compare_exchange_strong(gain_value, gains.attr(name.c_str()).cast<double>());
       throw;
     }
   }
@@ -328,20 +328,20 @@ bool PythonController::Host::fits(const RobotState& state) const noexcept {
 
 // Keep a reference until Python receives it: it may still compute with an earlier state.
 void PythonController::Host::merge_reference(const Reference& reference) noexcept {
-  const auto store = [this](const auto& part, const Slice& input, const Slice& flag) {
-    if (!part) return;
-    input.segment(next_inputs_) = part->template reshaped<Eigen::RowMajor>();
-    flag.segment(flags_).setOnes();
+  const auto store = [this](const auto& quantity, const Slice& input_slot, const Slice& flag_slot) {
+    if (!quantity) return;
+    input_slot.segment(next_inputs_) = quantity->template reshaped<Eigen::RowMajor>();
+    flag_slot.segment(flags_).setOnes();
   };
-  const InputLayout& layout = task.input_slots;
-  const FlagLayout& flag = task.flag_slots;
+  const InputLayout& input_slots = task.input_slots;
+  const FlagLayout& flag_slots = task.flag_slots;
   const bool has_joints = reference.has_joints && reference.joints.size() == task.sizes.n;
-  store(reference.position, layout.position, flag.position);
-  store(reference.velocity, layout.velocity, flag.velocity);
-  store(reference.pose, layout.pose, flag.pose);
-  store(reference.twist, layout.twist, flag.twist);
-  store(has_joints ? &reference.joints : nullptr, layout.joints, flag.joints);
-  store(reference.wrench, layout.wrench, flag.wrench);
+  store(reference.position, input_slots.position, flag_slots.position);
+  store(reference.velocity, input_slots.velocity, flag_slots.velocity);
+  store(reference.pose, input_slots.pose, flag_slots.pose);
+  store(reference.twist, input_slots.twist, flag_slots.twist);
+  store(has_joints ? &reference.joints : nullptr, input_slots.joints, flag_slots.joints);
+  store(reference.wrench, input_slots.wrench, flag_slots.wrench);
 }
 
 void PythonController::Host::write_inputs(const RobotState& state, double dt) noexcept {

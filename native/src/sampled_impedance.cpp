@@ -12,7 +12,7 @@ namespace vms_ph {
 namespace {
 
 // Of a reduction that is reported: damping power, share and W, and lost spring force, share and N.
-constexpr double kReportedShare = 0.5, kMinPower = 1e-3, kLostShare = 0.05, kLeastLost = 1e-6;
+constexpr double kReportedShare = 0.5, kMinPower = 1e-3, kLostShare = 0.05, kMinLostForce = 1e-6;
 
 // The pose at which the weight is looked up is at most this far ahead, rad or m.
 constexpr double kMaxPredictedStep = 0.5;
@@ -50,7 +50,7 @@ VMS_PH_FMA void SampledImpedance::compute(const MatrixV& mass, const MatrixV& da
   if (!Cholesky(system_matrix_).is_positive()) {
     reduce_stiffness(mass, largest_stiffness);
     const double lost_force = (gradient - spring_force).norm();
-    is_stiffness_reduced = lost_force > kLostShare * gradient.norm() + kLeastLost;
+    is_stiffness_reduced = lost_force > kLostShare * gradient.norm() + kMinLostForce;
   }
   system_matrix_ = mass + h * (damping + h * stiffness_);
   const VectorV damping_force = damping.lazyProduct(damping_velocity);

@@ -22,12 +22,12 @@ VMS_PH_FMA double AlignedBasis::compute(const ConstMatrix& jacobian,
                                         const ConstMatrix& reference) noexcept {
   // With B = Zref (1 - J^+ J), Z is (B B^T)^-1/2 B, and S the root.
   const MatrixV reference_overlap = product<MatrixV>(reference, transposed(inverse_transpose));
-  MatrixV projected = reference;
-  add_product(reference_overlap, jacobian, projected, -1.0);
-  if (!eigen_.compute(product<MatrixV>(projected, transposed(reference)))) return 0.0;
+  MatrixV projected_reference = reference;
+  add_product(reference_overlap, jacobian, projected_reference, -1.0);
+  if (!eigen_.compute(product<MatrixV>(projected_reference, transposed(reference)))) return 0.0;
   if (!(eigen_.values()[0] > kMinAlignment * kMinAlignment)) return 0.0;
   cosines = eigen_.values().cwiseSqrt();
-  multiply(transposed(axes()), projected, Z);
+  multiply(transposed(axes()), projected_reference, Z);
   Z.array().colwise() /= cosines.array();
   multiply(transposed(axes()), reference_overlap, overlap);
   inverse_transpose_ = inverse_transpose;
@@ -35,9 +35,9 @@ VMS_PH_FMA double AlignedBasis::compute(const ConstMatrix& jacobian,
 }
 
 MatrixV AlignedBasis::spin(const MatrixV& f) const noexcept {
-  MatrixV result = f.transpose() - f;
-  for (Eigen::Index i = 0; i < f.rows(); ++i) result.col(i).array() /= cosines.array() + cosines[i];
-  return result;
+  MatrixV omega = f.transpose() - f;
+  for (Eigen::Index i = 0; i < f.rows(); ++i) omega.col(i).array() /= cosines.array() + cosines[i];
+  return omega;
 }
 
 VMS_PH_FMA MatrixV AlignedBasis::rate(const MatrixView& jacobian_rate) const noexcept {
@@ -45,9 +45,9 @@ VMS_PH_FMA MatrixV AlignedBasis::rate(const MatrixView& jacobian_rate) const noe
   // Omega Z with Omega skew, from the symmetry of S.
   const MatrixV jdot_zt = product<MatrixV>(jacobian_rate, transposed(Z));
   const MatrixV f = product<MatrixV>(overlap, jdot_zt);
-  MatrixV result = product<MatrixV>(spin(f), Z);
-  add_product(transposed(jdot_zt), inverse_transpose_, result, -1.0);
-  return result;
+  MatrixV basis_rate = product<MatrixV>(spin(f), Z);
+  add_product(transposed(jdot_zt), inverse_transpose_, basis_rate, -1.0);
+  return basis_rate;
 }
 
 VMS_PH_FMA MatrixV AlignedBasis::rate_transpose(const VectorV& nu,
@@ -55,8 +55,8 @@ VMS_PH_FMA MatrixV AlignedBasis::rate_transpose(const VectorV& nu,
   const VectorV y = product<VectorV>(Z, p), task_momentum = product<VectorV>(inverse_transpose_, p);
   const VectorV n = product<VectorV>(transposed(Z), nu);
   const MatrixV weight = spin(product<MatrixV>(y, transposed(nu)));
-  const MatrixV weighted = product<MatrixV>(transposed(overlap), weight);
-  MatrixV result = product<MatrixV>(weighted, Z);
+  const MatrixV weighted_overlap = product<MatrixV>(transposed(overlap), weight);
+  MatrixV result = product<MatrixV>(weighted_overlap, Z);
   add_product(task_momentum, transposed(n), result);
   return -result;
 }
@@ -66,11 +66,11 @@ void TaskDerivatives::stack(const Dynamics& d, const TaskForm& form, Jacobian wr
   frame_jacobian_.resize(6, d.nv());
   rows.resize(d.nv() - form.reference.rows(), d.nv());
   Eigen::Index row = 0;
-  for (const TaskForm::Part& part : form.parts) {
-    (d.*write_rows)(part.frame, true, frame_jacobian_.data());
-    rows.middleRows(row, part.row_count) =
-        frame_jacobian_.middleRows(part.first_row, part.row_count);
-    row += part.row_count;
+  for (const TaskForm::Part& block : form.parts) {
+    (d.*write_rows)(block.frame, true, frame_jacobian_.data());
+    rows.middleRows(row, block.row_count) =
+        frame_jacobian_.middleRows(block.first_row, block.row_count);
+    row += block.row_count;
   }
 }
 
@@ -101,8 +101,8 @@ VMS_PH_FMA bool TaskDerivatives::compute(Dynamics& d, const TaskForm& form,
   inverse.resize(nv, nv);
   inverse.leftCols(m) = inverse_transpose_.transpose();
   inverse.rightCols(k) = Z.transpose();
-  const MatrixV null_part = product<MatrixV>(transposed(null_map), transposed(inverse_transpose_));
-  add_product(transposed(Z), null_part, inverse.leftCols(m), -1.0);
+  const MatrixV n_j_plus = product<MatrixV>(transposed(null_map), transposed(inverse_transpose_));
+  add_product(transposed(Z), n_j_plus, inverse.leftCols(m), -1.0);
   multiply(inverse_transpose_, product<MatrixV>(mass, task_inverse()), task_inertia_);
   pi_ = Eigen::Map<const VectorV>(z, m);
   const VectorV pi_nu = Eigen::Map<const VectorV>(z + m, k);
@@ -142,7 +142,7 @@ VMS_PH_FMA void TaskDerivatives::differentiate(const Dynamics& d, const TaskForm
                                                const Eigen::VectorXd& v) noexcept {
   const Tree& tree = d.tree();
   const int b = d.b(), nv = d.nv(), body_count = tree.body_count(), size = b + body_count,
-            joints = padded(body_count), base_column = padded(d.n());
+            body_columns = padded(body_count), base_column = padded(d.n());
   width_ = padded(base_column + b);
   for (auto* matrix : {&gradient_, &rate_gradient_}) {
     matrix->resize(static_cast<std::size_t>(rows() * nv * width_));
@@ -151,10 +151,10 @@ VMS_PH_FMA void TaskDerivatives::differentiate(const Dynamics& d, const TaskForm
   double *entries = gradient_.data(), *rate_entries = rate_gradient_.data();
   const auto write = [&](auto has_mimics, const LaneRow& values, double* row,
                          int start) VMS_PH_INLINED {
-    if (has_mimics && start < joints) {
+    if (has_mimics && start < body_columns) {
       return tree.add_to_joints(static_cast<std::size_t>(start) / kLaneCount, load(values), row);
     }
-    row += start - joints + base_column;
+    row += start - body_columns + base_column;
     store(row, has_mimics ? load(row) + load(values) : load(values));
   };
   int row_of[kMaxVelocities];
@@ -166,8 +166,8 @@ VMS_PH_FMA void TaskDerivatives::differentiate(const Dynamics& d, const TaskForm
   Screw columns[kMaxVelocities], twists[kMaxVelocities];  // those of what the joints move
   LaneRow column_changes[kMaxVelocities][6], column_rate[6];
   Eigen::Matrix<double, 6, Eigen::Dynamic, Eigen::RowMajor, 6, kMaxVelocities> all_columns(6, size);
-  for (const TaskForm::Part& part : form.parts) {
-    tree.write_jacobian(d.frame_in_root(part.frame), d.inertial_axes(), all_columns.data(), true);
+  for (const TaskForm::Part& block : form.parts) {
+    tree.write_jacobian(d.frame_in_root(block.frame), d.inertial_axes(), all_columns.data(), true);
     Screw twist;
     for (int j = 0; j < size; ++j) {
       columns[j] = screw_of(Eigen::Matrix<double, 6, 1>(all_columns.col(j)));
@@ -178,16 +178,16 @@ VMS_PH_FMA void TaskDerivatives::differentiate(const Dynamics& d, const TaskForm
       if (j >= b) twist += {rates[j] * columns[j].linear, rates[j] * columns[j].angular};
       twists[j] = twist;
     }
-    for (int start = 0; start < padded(joints + b); start += static_cast<int>(kLaneCount)) {
-      LaneRow other_rows[6] = {};
+    for (int start = 0; start < padded(body_columns + b); start += static_cast<int>(kLaneCount)) {
+      LaneRow lane_columns[6] = {};
       int lane_joints[kLaneCount];
       for (std::size_t l = 0; l < kLaneCount; ++l) {
         const int column = start + static_cast<int>(l);
-        lane_joints[l] = column < joints ? b + column : column - joints;
-        const bool is_joint = column < joints ? column < body_count : lane_joints[l] < b;
-        if (is_joint) set_lane(columns[lane_joints[l]], other_rows, l);
+        lane_joints[l] = column < body_columns ? b + column : column - body_columns;
+        const bool is_joint = column < body_columns ? column < body_count : lane_joints[l] < b;
+        if (is_joint) set_lane(columns[lane_joints[l]], lane_columns, l);
       }
-      const LaneScrew motion(other_rows);
+      const LaneScrew motion(lane_columns);
       LaneScrew twist_change(Screw{});  // of the rates of the columns that a twist contains
       for (int j = 0; j < size; ++j) {
         Lanes mask{};
@@ -204,26 +204,26 @@ VMS_PH_FMA void TaskDerivatives::differentiate(const Dynamics& d, const TaskForm
         (bracket(LaneScrew(twists[j]), change) + bracket(twist_change, LaneScrew(columns[j])))
             .store_in(column_rate);
         const auto write_rows = [&](auto has_mimics) VMS_PH_INLINED {
-          for (int a = 0; a < part.row_count; ++a) {
+          for (int a = 0; a < block.row_count; ++a) {
             const int index = (a * nv + row_of[j]) * width_;
-            write(has_mimics, column_changes[j][part.first_row + a], entries + index, start);
-            write(has_mimics, column_rate[part.first_row + a], rate_entries + index, start);
+            write(has_mimics, column_changes[j][block.first_row + a], entries + index, start);
+            write(has_mimics, column_rate[block.first_row + a], rate_entries + index, start);
           }
         };
         tree.has_mimics_ ? write_rows(std::true_type{}) : write_rows(std::false_type{});
       }
     }
-    entries += part.row_count * nv * width_;
-    rate_entries += part.row_count * nv * width_;
+    entries += block.row_count * nv * width_;
+    rate_entries += block.row_count * nv * width_;
   }
 }
 
 VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
-                                       const Eigen::VectorXd& v, TreeDerivatives& t) noexcept {
+                                       const Eigen::VectorXd& v, TreeDerivatives& target) noexcept {
   differentiate(d, form, v);
   const Eigen::Index m = jacobian.rows(), nv = v.size(), k = nv - m, w = width_,
-                     stride = static_cast<Eigen::Index>(t.stride_);
-  const Eigen::Index by_z = static_cast<Eigen::Index>(t.base_column_) + d.b();
+                     stride = static_cast<Eigen::Index>(target.stride_);
+  const Eigen::Index momentum_column = static_cast<Eigen::Index>(target.base_column_) + d.b();
   const Rows slice{w, w, w}, into_columns{w, stride, w}, rows{nv * w, nv * w, nv * w};
   products_.resize(
       static_cast<std::size_t>((2 * nv + 2 * m + m * m + 2 * m * k) * w + 2 * m * (2 * k + m) * k));
@@ -231,22 +231,22 @@ VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
          *velocity_change = rate_sums + nv * w, *rate_change = velocity_change + m * w,
          *inverse_change = rate_change + m * w, *null_change = inverse_change + m * m * w,
          *null_rate = null_change + m * k * w;
-  TreeDerivatives::Columns& c = t.state_;
-  std::fill(c.pi.begin(), c.pi.end(), 0.0);
-  std::fill(c.pi_rate.begin(), c.pi_rate.end(), 0.0);
+  TreeDerivatives::Columns& cols = target.state_;
+  std::fill(cols.pi.begin(), cols.pi.end(), 0.0);
+  std::fill(cols.pi_rate.begin(), cols.pi_rate.end(), 0.0);
 
   // Of the momenta J^T pi and M n at fixed pi and n, and of their rate.
   rows.write(transposed(pi_), gradient_.data(), sums);
   rows.write(transposed(pi_rate_), gradient_.data(), rate_sums);
   rows.add(transposed(pi_), rate_gradient_.data(), rate_sums);
   for (Eigen::Index j = 0; j < nv; ++j) {
-    double *part_row = &c.part[0] + j * stride, *part_rate_row = &c.part_rate[0] + j * stride;
+    double *p_row = &cols.part[0] + j * stride, *p_rate_row = &cols.part_rate[0] + j * stride;
     for (Eigen::Index l = 0; l < w; ++l) {
-      part_row[l] += sums[j * w + l];
-      part_rate_row[l] += rate_sums[j * w + l];
+      p_row[l] += sums[j * w + l];
+      p_rate_row[l] += rate_sums[j * w + l];
     }
-    std::copy_n(&jacobian(0, j), m, part_row + by_z);
-    std::copy_n(&jacobian_rate_(0, j), m, part_rate_row + by_z);
+    std::copy_n(&jacobian(0, j), m, p_row + momentum_column);
+    std::copy_n(&jacobian_rate_(0, j), m, p_rate_row + momentum_column);
   }
   const Eigen::MatrixXd &Z = null_space.Z, &overlap = null_space.overlap;
   const MatrixV jdot_zt = product<MatrixV>(jacobian_rate_, transposed(Z));
@@ -260,8 +260,8 @@ VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
     slice.write(inverse_transpose_, row, inverse_change + a * m * w);
     slice.add(transposed(jdot_zt), inverse_change + a * m * w, null_rate + a * k * w, -1.0);
   }
-  into_columns.add(task_inertia_, velocity_change, &c.pi[0]);
-  into_columns.add(task_inertia_, rate_change, &c.pi_rate[0]);
+  into_columns.add(task_inertia_, velocity_change, &cols.pi[0]);
+  into_columns.add(task_inertia_, rate_change, &cols.pi_rate[0]);
 
   // Of Z p and Zdot p. With f = overlap dJ Z^T, dZ is spin(f) Z - (dJ Z^T)^T (J^+)^T. Once more
   // differentiated, with dJ' = dJdot - Jdot J^+ dJ - dJ J^+ Jdot and chi = (J^+)^T p,
@@ -281,54 +281,54 @@ VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
   const Eigen::VectorXd &cosines = null_space.cosines, &y = null_momentum_;
   const MatrixV spin_rate = null_space.spin(overlap_rate);
   // The share that a spin has of an entry of F^T - F, and its products.
-  MatrixV share(k, k), turn(k, k), row_factors(k, k), column_factors(k, k);
+  MatrixV spin_share(k, k), y_share(k, k), row_factors(k, k), column_factors(k, k);
   for (Eigen::Index l = 0; l < k; ++l) {
-    share.col(l) = (cosines.array() + cosines[l]).inverse();
-    turn.col(l) = y[l] * share.col(l);
+    spin_share.col(l) = (cosines.array() + cosines[l]).inverse();
+    y_share.col(l) = y[l] * spin_share.col(l);
   }
-  const MatrixV rate_turn = product<MatrixV>(turn, overlap_rate),
-                spin_turn = product<MatrixV>(turn, spin_rate);
+  const MatrixV y_rate_share = product<MatrixV>(y_share, overlap_rate),
+                y_spin_share = product<MatrixV>(y_share, spin_rate);
   const Eigen::Index height = 2 * k + m;
   Eigen::Map<Eigen::MatrixXd> stacked(null_rate + m * k * w, m * height, k),
       spin_sums(stacked.data() + stacked.size(), m * height, k);
   for (Eigen::Index l = 0; l < k; ++l) {
-    const auto p = rate_turn.col(l).array(), s = spin_turn.col(l).array();
-    row_factors.col(l) = share.col(l).array() * (spin_vector[l] + p + s * cosines[l]);
-    column_factors.col(l) = share.col(l).array() * (spin_vector[l] + p - s * cosines.array());
+    const auto p = y_rate_share.col(l).array(), s = y_spin_share.col(l).array();
+    row_factors.col(l) = spin_share.col(l).array() * (spin_vector[l] + p + s * cosines[l]);
+    column_factors.col(l) = spin_share.col(l).array() * (spin_vector[l] + p - s * cosines.array());
     for (Eigen::Index a = 0; a < m; ++a) {
-      auto part_row = stacked.col(l).segment(a * height, height);
-      part_row.head(k) = overlap(l, a) * turn.col(l);
-      part_row.segment(k, k) = overlap(l, a) * spin_rate.col(l);
-      part_row.tail(m) = overlap(l, a) * jdot_zt.col(l);
+      auto stacked_rows = stacked.col(l).segment(a * height, height);
+      stacked_rows.head(k) = overlap(l, a) * y_share.col(l);
+      stacked_rows.segment(k, k) = overlap(l, a) * spin_rate.col(l);
+      stacked_rows.tail(m) = overlap(l, a) * jdot_zt.col(l);
     }
   }
-  products::write(stacked, share, 1.0, spin_sums.data(), m * height);
-  const MatrixV diagonal = product<MatrixV>(turn, overlap),
+  products::write(stacked, spin_share, 1.0, spin_sums.data(), m * height);
+  const MatrixV diagonal = product<MatrixV>(y_share, overlap),
                 change_diagonal = product<MatrixV>(column_factors, overlap),
-                gram_diagonal = product<MatrixV>(turn, transposed(gram_null));
+                gram_diagonal = product<MatrixV>(y_share, transposed(gram_null));
   // Factors of dJ Z^T in the rate, then those of dJ' Z^T there, as of dJ Z^T in Z p.
   Eigen::Map<Eigen::MatrixXd> factors(stacked.data(), k, 2 * m * k);
   for (Eigen::Index a = 0; a < m; ++a) {
-    const VectorV o = overlap.col(a), gram = gram_null.row(a);
+    const VectorV overlap_a = overlap.col(a), gram = gram_null.row(a);
     const MatrixV change = product<MatrixV>(overlap, spin_sums.middleRows(a * height + 2 * k, m));
     for (Eigen::Index l = 0; l < k; ++l) {
       const double* column = &spin_sums(a * height, l);
       double *change_factor = &factors(0, a * k + l), *rate_factor = &factors(0, (m + a) * k + l);
       for (Eigen::Index j = 0; j < k; ++j) {
-        rate_factor[j] = -o[j] * turn(j, l);
+        rate_factor[j] = -overlap_a[j] * y_share(j, l);
         change_factor[j] = (overlap_rate(j, l) + spin_rate(j, l) * cosines[l]) * column[j] +
-                           turn(j, l) * (cosines[l] * (column[k + j] + gram[j]) - change(j, l)) -
-                           o[j] * row_factors(j, l) - gram[j] * y[l];
+                           y_share(j, l) * (cosines[l] * (column[k + j] + gram[j]) - change(j, l)) -
+                           overlap_a[j] * row_factors(j, l) - gram[j] * y[l];
       }
       rate_factor[l] += diagonal(l, a) - task_momentum[a];
       change_factor[l] += change_diagonal(l, a) - cosines[l] * gram_diagonal(l, a) - task_force[a];
     }
   }
-  double *momentum_rows = &c.pi[0] + m * stride, *rate_rows = &c.pi_rate[0] + m * stride;
+  double *momentum_rows = &cols.pi[0] + m * stride, *rate_rows = &cols.pi_rate[0] + m * stride;
   into_columns.add(MatrixView(factors).right_columns(m * k), null_change, momentum_rows);
   into_columns.add(factors, null_change, rate_rows);  // dJ' Z^T follows dJ Z^T
   for (Eigen::Index i = 0; i < k; ++i) {
-    Eigen::Map<Eigen::VectorXd>(momentum_rows + i * stride + by_z + m, k) =
+    Eigen::Map<Eigen::VectorXd>(momentum_rows + i * stride + momentum_column + m, k) =
         -null_space.axes().col(i);
   }
   Rows{stride, stride, w}.add(spin_rate, momentum_rows, rate_rows);
@@ -339,17 +339,17 @@ VMS_PH_FMA void TaskDerivatives::add_energy(const Dynamics& d, const TaskForm& f
                                             double* by_momenta) noexcept {
   differentiate(d, form, v);
   const VectorV velocities = product<VectorV>(extended_jacobian, v);
-  const VectorV nu = velocities.tail(null_momentum_.size()), null_part = 2.0 * null_velocity - v;
+  const VectorV nu = velocities.tail(null_momentum_.size()), n_minus_u = 2.0 * null_velocity - v;
   MatrixV weight = null_space.rate_transpose(nu, momentum);
-  add_product(pi_, transposed(null_part), weight);
-  const MatrixV rows = -weight.transpose();
+  add_product(pi_, transposed(n_minus_u), weight);
+  const MatrixV negated_weight = -weight.transpose();
   products_.resize(std::max(products_.size(), static_cast<std::size_t>(width_)));
-  const double* by_columns = products_.data();
-  Rows{width_, width_, width_}.write({rows.data(), 1, rows.size(), 1, 1}, gradient_.data(),
-                                     products_.data());
+  const double* gradient = products_.data();
+  Rows{width_, width_, width_}.write({negated_weight.data(), 1, negated_weight.size(), 1, 1},
+                                     gradient_.data(), products_.data());
   const int b = d.b(), n = d.n();
-  for (int k = 0; k < b; ++k) by_q[k] += by_columns[padded(n) + k];
-  for (int k = 0; k < n; ++k) by_q[b + k] += by_columns[k];
+  for (int k = 0; k < b; ++k) by_q[k] += gradient[padded(n) + k];
+  for (int k = 0; k < n; ++k) by_q[b + k] += gradient[k];
   Eigen::Map<VectorV> by_z(by_momenta, v.size());
   by_z.head(pi_.size()) = velocities.head(pi_.size());
   by_z.tail(nu.size()) = null_space.axes().lazyProduct(nu);

@@ -112,15 +112,15 @@ template <int kVelocities>
 VMS_PH_INLINED inline void fixed_size_null_map(const MatrixV& kernel, const MatrixV& mass,
                                                MatrixV& null_map) noexcept {
   constexpr int kRows = kVelocities - 3, kPadded = static_cast<int>(symmetric::padded(kRows));
-  const Eigen::Map<const Eigen::Matrix<double, kRows, kVelocities>> z(kernel.data());
-  const Eigen::Map<const Eigen::Matrix<double, kVelocities, kVelocities>> m(mass.data());
+  const Eigen::Map<const Eigen::Matrix<double, kRows, kVelocities>> Z(kernel.data());
+  const Eigen::Map<const Eigen::Matrix<double, kVelocities, kVelocities>> M(mass.data());
   Eigen::Matrix<double, kPadded, kVelocities> padded_map;
   Eigen::Matrix<double, kPadded, kPadded> inertia;
   padded_map.setZero();
   inertia.setZero();
-  padded_map.template topRows<kRows>() = z.lazyProduct(m);
+  padded_map.template topRows<kRows>() = Z.lazyProduct(M);
   inertia.template topLeftCorner<kRows, kRows>() =
-      padded_map.template topRows<kRows>().lazyProduct(z.transpose());
+      padded_map.template topRows<kRows>().lazyProduct(Z.transpose());
   double inverse_pivots[kPadded] = {};
   symmetric::factorise(inertia.data(), inverse_pivots, kRows, kPadded);
   for (int k = 0; k < kVelocities; ++k) {
@@ -255,15 +255,15 @@ VMS_PH_FMA void SplitMotion::compute(const MatrixV& mass, const ConstVector& vel
     null_weight[k] = std::max(1.0 - ratio * ratio, 0.0);
     lifting_weight[k] = 1.0 - null_weight[k] * null_weight[k];
   }
-  MatrixV s = product<MatrixV>(transposed(svd.kernel), svd.kernel);
-  add_weighted(svd.right_vectors, null_weight, 1.0, s);
+  MatrixV S = product<MatrixV>(transposed(svd.kernel), svd.kernel);
+  add_weighted(svd.right_vectors, null_weight, 1.0, S);
   const double mean_inertia = mass.trace() / static_cast<double>(mass.rows());
-  const MatrixV weighted_map = product<MatrixV>(s, mass);
-  MatrixV inertia = product<MatrixV>(weighted_map, s);
+  const MatrixV weighted_map = product<MatrixV>(S, mass);
+  MatrixV inertia = product<MatrixV>(weighted_map, S);
   add_weighted(svd.right_vectors, lifting_weight, mean_inertia, inertia);
   MatrixV inertia_ratio = weighted_map;
   Cholesky(inertia).solve_columns(inertia_ratio);
-  multiply(s, inertia_ratio, null_map);
+  multiply(S, inertia_ratio, null_map);
   multiply(null_map, velocity, nu);
   null_velocity = nu;
   kinetic_null = 0.5 * momentum.dot(nu);
@@ -389,10 +389,10 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
   const Eigen::Vector3d pi = task_inertia * eta;
 
   // E v: drift of J_bar^-T p along the motion at fixed p.
-  const MatrixV& c = d.C();
+  const MatrixV& C = d.C();
   VectorV drift = product<VectorV>(transposed(jacobian_rate), pi);
-  add_product(c, n, drift);
-  add_product(transposed(c), n, drift);
+  add_product(C, n, drift);
+  add_product(transposed(C), n, drift);
   const auto null_acceleration = product<Eigen::Vector3d>(jacobian_rate, n);
   Eigen::Vector3d task_force = task_inertia * null_acceleration;
   add_product(transposed(j_sharp), drift, task_force, -1.0);
@@ -400,11 +400,11 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
 
   // E^T (eta, nu): minus the derivatives of the energy at fixed momenta of task and null space.
   Matrix3V weight = basis_.rate_transpose(nu, p);
-  const VectorV difference = n - u;
-  add_product(pi, transposed(difference), weight);
+  const VectorV n_minus_u = n - u;
+  add_product(pi, transposed(n_minus_u), weight);
   VectorV gradient = task_.jacobian_gradient(d, weight);
   // u^T (dM/dq_k) n of the arm is half the difference of two kinetic energies' derivatives.
-  gradient -= 0.5 * (d.kinetic_gradient(d.v()) - d.kinetic_gradient(difference));
+  gradient -= 0.5 * (d.kinetic_gradient(d.v()) - d.kinetic_gradient(n_minus_u));
 
   // Minus G (eta, nu), mapped to the joints.
   task_force = product<Eigen::Vector3d>(transposed(j_sharp), gradient) - task_force;

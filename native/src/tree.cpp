@@ -19,35 +19,35 @@ Tree::Tree(const Model& model, bool has_gravity)
       nq_(model.nq()),
       field_(Vector3d::Zero()),
       fall_acceleration_(Vector3d::Zero()) {
-  const auto& m = model.pinocchio();
+  const auto& robot = model.pinocchio();
   // The positions of a moving base count along the axes of its mount.
   for (int i = 0; has_gravity && i < 3; ++i) {
     (i < free_dimensions() ? fall_acceleration_ : field_)[i] = model.base_gravity()[i];
   }
   const int root = b_ == 0 ? 0 : 1;
-  pinocchio::Data data(m);
-  VectorXd zero_configuration(m.nq);
+  pinocchio::Data data(robot);
+  VectorXd zero_configuration(robot.nq);
   model.expand_configuration(model.neutral_configuration(), zero_configuration);
-  for (std::size_t i = 1; i < m.joints.size(); ++i) {
-    if (m.nqs[i] == 1) zero_configuration[m.idx_qs[i]] = 0.0;
+  for (std::size_t i = 1; i < robot.joints.size(); ++i) {
+    if (robot.nqs[i] == 1) zero_configuration[robot.idx_qs[i]] = 0.0;
   }
-  pinocchio::computeJointJacobians(m, data, ConstVector(zero_configuration));
-  for (int i = root + 1; i < m.njoints; ++i) {
+  pinocchio::computeJointJacobians(robot, data, ConstVector(zero_configuration));
+  for (int i = root + 1; i < robot.njoints; ++i) {
     const auto id = static_cast<pinocchio::JointIndex>(i);
-    const int parent = static_cast<int>(m.parents[id]);
+    const int parent = static_cast<int>(robot.parents[id]);
     if (parent < root) {
-      throw ModelError("'" + m.names[id] + "' is not on the base of '" + m.name +
+      throw ModelError("'" + robot.names[id] + "' is not on the base of '" + robot.name +
                        "'; a robot is one tree");
     }
-    const std::string kind = m.joints[id].shortname();
+    const std::string kind = robot.joints[id].shortname();
     if (kind.compare(0, 11, "JointModelR") != 0 && kind.compare(0, 11, "JointModelP") != 0 &&
         kind.compare(0, 11, "JointModelH") != 0) {
-      throw moving_axis_error(m.names[id], kind);
+      throw moving_axis_error(robot.names[id], kind);
     }
     const pinocchio::Motion screw =
-        data.oMi[id].actInv(pinocchio::Motion(data.J.col(m.idx_vs[id])));
-    const Matrix3d rotation = m.jointPlacements[id].rotation();
-    const auto& inertia = m.inertias[id];
+        data.oMi[id].actInv(pinocchio::Motion(data.J.col(robot.idx_vs[id])));
+    const Matrix3d rotation = robot.jointPlacements[id].rotation();
+    const auto& inertia = robot.inertias[id];
     Joint joint;
     joint.parent = parent - root - 1;
     const JointLeader leader = model.leader_of(id);
@@ -55,9 +55,9 @@ Tree::Tree(const Model& model, bool has_gravity)
     joint.position_index = model.position_index(leader.index);
     joint.multiplier = leader.multiplier;
     joint.offset = leader.offset;
-    joint.is_pair = m.nqs[id] == 2;
+    joint.is_pair = robot.nqs[id] == 2;
     // A joint that mimics another moves at the rate of that one.
-    joint.armature = leader.multiplier * leader.multiplier * m.armature[m.idx_vs[id]];
+    joint.armature = leader.multiplier * leader.multiplier * robot.armature[robot.idx_vs[id]];
     const std::size_t index = joints_.size(), lane = index % kLaneCount;
     joints_.push_back(joint);
     if (lane == 0) link_constants_.push_back({});
@@ -70,7 +70,7 @@ Tree::Tree(const Model& model, bool has_gravity)
       set_lane(Matrix3d(rotation * (Matrix3d::Identity() - projector)), link.cosine, lane);
       set_lane(Matrix3d(rotation * se3::skew(axis)), link.sine, lane);
     }
-    Vector3d offset = m.jointPlacements[id].translation();
+    Vector3d offset = robot.jointPlacements[id].translation();
     if (b_ == 0 && index == 0) root_origin_ = offset;
     if (joint.parent < 0) offset -= root_origin_;
     set_lane(offset, link.offset, lane);
@@ -101,7 +101,7 @@ Tree::Tree(const Model& model, bool has_gravity)
     }
   }
   if (b_ > 0) {
-    const auto& inertia = m.inertias[1];
+    const auto& inertia = robot.inertias[1];
     const Eigen::Matrix<double, 6, 6> Y = inertia.matrix();  // about the root's origin
     root_inertia_.mass = inertia.mass();
     root_inertia_.mc = inertia.mass() * inertia.lever();

@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kParameters = 10, kParameterGroups = 3;
 
 /// The rate of inertias of bodies that move with twists.
-VMS_PH_INLINED inline void store_rate(const LaneInertia& inertia, const LaneScrew& twist,
-                                      LaneRow* rows) {
+VMS_PH_INLINED inline void store_inertia_rate(const LaneInertia& inertia, const LaneScrew& twist,
+                                              LaneRow* rows) {
   const LaneVector &mc = inertia.mc, &v = twist.linear, &w = twist.angular;
   const LaneVector a = w.cross(LaneVector(inertia.xx, inertia.xy, inertia.xz)),
                    b = w.cross(LaneVector(inertia.xy, inertia.yy, inertia.yz)),
@@ -120,14 +120,14 @@ VMS_PH_FMA void TreeDerivatives::reset(Tree& tree, bool is_decoupled, const Vect
     const Screw e = tree.base_unit_twist(k);
     const Vector3d field_cross = field.cross(e.angular);
     const auto column = base_column_ + static_cast<std::size_t>(k),
-               by_p = column + static_cast<std::size_t>(b);
+               momentum_column = column + static_cast<std::size_t>(b);
     const Screw &v = tree.base_twist_, p = tree.momentum_;
     const auto stride = static_cast<int>(stride_);
     tree.write_base({tree.net_mass_ * field_cross, tree.net_mc_.cross(field_cross)},
                     &state_.force[column], stride);
-    const Screw transport = bracket_transpose(v, e);
-    if (task == nullptr) tree.write_base(transport, &state_.force[by_p], stride);
-    tree.write_base(transport, &transport_[static_cast<std::size_t>(k)], b);
+    const Screw coadjoint_e = bracket_transpose(v, e);
+    if (task == nullptr) tree.write_base(coadjoint_e, &state_.force[momentum_column], stride);
+    tree.write_base(coadjoint_e, &transport_[static_cast<std::size_t>(k)], b);
     tree.write_base(bracket_transpose(e, p), &momentum_transport_[static_cast<std::size_t>(k)], b);
     // As far as the field gives it, the second derivative is symmetric.
     for (int i = 0; i < n; ++i) row(state_.force, b + i)[column] = row(state_.force, k)[i];
@@ -155,16 +155,16 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
   const LaneScrew base(tree.base_twist_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Tree::LinkGroup& link = tree.link_groups_[g];
-    const LaneScrew relative = LaneScrew(tree.motions_[g].twist) - base;
-    bracket(relative, LaneScrew(link.screw)).store_in(groups_[g].screw_rate);
-    store_rate(LaneInertia(link.link_inertia), relative, groups_[g].inertia_rate);
+    const LaneScrew relative_twist = LaneScrew(tree.motions_[g].twist) - base;
+    bracket(relative_twist, LaneScrew(link.screw)).store_in(groups_[g].screw_rate);
+    store_inertia_rate(LaneInertia(link.link_inertia), relative_twist, groups_[g].inertia_rate);
     if (!is_wet) continue;
     const LaneRow* added_mass = tree.fluid_groups_[g].link_added_mass;
     for (int k = 0; k < 6; ++k) {  // columns: the products with unit twists
       LaneRow unit_twist[6] = {};
       store(unit_twist[k], Lanes{} + 1.0);
-      (dual_bracket(relative, LaneScrew(added_mass + 6 * k)) -
-       matrix_product(added_mass, bracket(relative, LaneScrew(unit_twist))))
+      (dual_bracket(relative_twist, LaneScrew(added_mass + 6 * k)) -
+       matrix_product(added_mass, bracket(relative_twist, LaneScrew(unit_twist))))
           .store_in(added_mass_rates_[g].rows + 6 * k);
     }
   }
@@ -291,20 +291,20 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
       const int i = b + tree.joints_[k].leader;
       for (std::size_t g = 0; g < groups_.size(); ++g) {
         const Group& other = groups_[g];
-        Lanes momentum{}, force{}, part{}, part_rate{};
+        Lanes momentum{}, force{}, projected_momentum{}, projected_rate{};
         const auto add = [&](const std::vector<double>& masks, const LaneScrew& s,
                              const LaneScrew& s_rate, const LaneScrew& s_change,
                              const LaneVector& s_field, const LaneRow* rows,
-                             const LaneRow* field_rows, const LaneRow* part_rows,
-                             const LaneRow* part_rate_rows) VMS_PH_INLINED {
+                             const LaneRow* field_rows, const LaneRow* projected_rows,
+                             const LaneRow* rate_rows) VMS_PH_INLINED {
           const Lanes mask = load(&masks[k * lane_count + g * kLaneCount]);
           const LaneScrew screws(rows);
           momentum += mask * s.dot(screws);
           force += mask * (s_change.dot(screws) + s_field.dot(LaneVector(field_rows)));
           if (!has_part()) return;
-          const LaneScrew part_screws(part_rows);
-          part += mask * s.dot(part_screws);
-          part_rate += mask * (s_rate.dot(part_screws) + s.dot(LaneScrew(part_rate_rows)));
+          const LaneScrew projections(projected_rows);
+          projected_momentum += mask * s.dot(projections);
+          projected_rate += mask * (s_rate.dot(projections) + s.dot(LaneScrew(rate_rows)));
         };
         if (g <= group) {
           add(ancestors_, reaction, reaction_rate, change, weight, other.ad_screw,
@@ -317,8 +317,8 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
         write(state_.momentum, i, g, momentum);
         write(state_.force, i, g, force);
         if (!has_part()) continue;
-        write(state_.part, i, g, part);
-        write(state_.part_rate, i, g, part_rate);
+        write(state_.part, i, g, projected_momentum);
+        write(state_.part_rate, i, g, projected_rate);
       }
     }
   };
@@ -436,8 +436,8 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
   const auto b_size = static_cast<std::size_t>(b), n_size = static_cast<std::size_t>(n);
   if (is_decoupled_) {
     for (std::size_t i = 0; i < n_size; ++i) {
-      const double* part_row = row(state_.part, b + static_cast<int>(i));
-      std::copy(part_row, part_row + base_column_, &connection_slope_[i * base_column_]);
+      const double* projected_row = row(state_.part, b + static_cast<int>(i));
+      std::copy(projected_row, projected_row + base_column_, &connection_slope_[i * base_column_]);
       for (std::size_t k = 0; k < b_size; ++k) {
         const double factor = connection_[k * n_size + i];
         for (std::size_t j = 0; j < base_column_; ++j) {
@@ -447,30 +447,30 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
     }
   }
   complete_columns(tree, state_, stride_ / kLaneCount);
-  const auto write_rows = [&](std::vector<double>& matrix, double* by_q, double* by_z) {
-    for (int i = 0; i < nv; ++i, by_q += nv, by_z += nv) {
-      const double* source = row(matrix, i);
-      std::copy_n(source + base_column_, b, by_q);
-      std::copy_n(source, n, by_q + b);
-      std::copy_n(source + base_column_ + b_size, nv, by_z);
+  const auto write_rows = [&](std::vector<double>& matrix, double* by_q, double* by_momenta) {
+    for (int i = 0; i < nv; ++i, by_q += nv, by_momenta += nv) {
+      const double* source_row = row(matrix, i);
+      std::copy_n(source_row + base_column_, b, by_q);
+      std::copy_n(source_row, n, by_q + b);
+      std::copy_n(source_row + base_column_ + b_size, nv, by_momenta);
     }
   };
   write_rows(state_.velocity, out.velocity_by_q, out.velocity_by_z);
   write_rows(state_.rate, out.rate_by_q, out.rate_by_z);
-  double* force = out.rate_by_force;
-  std::fill(force, force + nv * nv, 0.0);
+  double* rate_by_force = out.rate_by_force;
+  std::fill(rate_by_force, rate_by_force + nv * nv, 0.0);
   for (int i = 0; i < nv; ++i) {
-    force[i * nv + i] = 1.0;
+    rate_by_force[i * nv + i] = 1.0;
     for (int k = 0; is_decoupled_ && i >= b && k < b; ++k) {
-      force[i * nv + k] = -connection_[static_cast<std::size_t>(k * n + i - b)];
+      rate_by_force[i * nv + k] = -connection_[static_cast<std::size_t>(k * n + i - b)];
     }
   }
   if (task_ != nullptr) {
     // The rows of the map are the columns of its transpose.
-    MatrixV by_force = task_->inverse;
-    by_force.rightCols(nv - task_->rows()) =
+    MatrixV transposed_map = task_->inverse;
+    transposed_map.rightCols(nv - task_->rows()) =
         product<MatrixV>(task_->null_space.axes(), task_->null_space.Z).transpose();
-    std::copy_n(by_force.data(), nv * nv, force);
+    std::copy_n(transposed_map.data(), nv * nv, rate_by_force);
   }
   if (out.velocity_by_parameters != nullptr) write_parameters(tree, out);
 }
@@ -484,33 +484,33 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
     }
     const Tree::Frame body_frame = tree.placement({body, Matrix3d::Identity(), Vector3d::Zero()});
     const Screw twist = tree.twist_of(body), relative = twist - tree.base_twist_;
-    const auto part_of = [&](const Screw& root, const LaneRow* rows) {
+    const auto motion = [&](const Screw& root, const LaneRow* rows) {
       return task_ && body >= 0 ? screw_at(rows, static_cast<std::size_t>(body) % kLaneCount)
                                 : root;
     };
     const Group& body_group = groups_[static_cast<std::size_t>(std::max(0, body)) / kLaneCount];
-    const Screw part = part_of(part_twist_, body_group.twist);
+    const Screw projected = motion(part_twist_, body_group.twist);
     const Screw body_twist = in_axes_of(body_frame, twist),
-                body_part = in_axes_of(body_frame, part);
+                body_projected = in_axes_of(body_frame, projected);
     const Screw body_field = in_axes_of(body_frame, {field_, Vector3d::Zero()});
-    const Screw body_part_rate = in_axes_of(
-        body_frame, part_of(part_twist_rate_, body_group.twist_rate) - bracket(relative, part));
+    const Screw body_projected_rate = in_axes_of(
+        body_frame, motion(part_twist_rate_, body_group.twist_rate) - bracket(relative, projected));
     // What a twist, its rate along the motion and its change with the velocity pair with.
     const auto add = [&](int i, const Screw& s, const Screw& s_rate, const Screw& ad_screw) {
       double regressor[kParameters];
       const Screw body_screw = in_axes_of(body_frame, s);
-      const auto pair = [&](std::vector<double>& matrix, const Screw& left, const Screw& right) {
-        write_momentum_regressor(left, right, regressor);
-        double* target = row(matrix, i);
-        for (std::size_t k = 0; k < kParameters; ++k) target[k] += regressor[k];
+      const auto add_row = [&](std::vector<double>& matrix, const Screw& u, const Screw& v) {
+        write_momentum_regressor(u, v, regressor);
+        double* sums = row(matrix, i);
+        for (std::size_t k = 0; k < kParameters; ++k) sums[k] += regressor[k];
       };
-      pair(c.momentum, body_screw, body_twist);
-      pair(c.force, body_screw, body_field);
-      if (i >= b) pair(c.force, in_axes_of(body_frame, ad_screw), body_twist);
+      add_row(c.momentum, body_screw, body_twist);
+      add_row(c.force, body_screw, body_field);
+      if (i >= b) add_row(c.force, in_axes_of(body_frame, ad_screw), body_twist);
       if (!has_part()) return;
-      pair(c.part, body_screw, body_part);
-      pair(c.part_rate, body_screw, body_part_rate);
-      pair(c.part_rate, in_axes_of(body_frame, s_rate - bracket(relative, s)), body_part);
+      add_row(c.part, body_screw, body_projected);
+      add_row(c.part_rate, body_screw, body_projected_rate);
+      add_row(c.part_rate, in_axes_of(body_frame, s_rate - bracket(relative, s)), body_projected);
     };
     for (int k = 0; k < b; ++k) add(k, tree.base_unit_twist(k), {}, {});
     for (int j = body; j >= 0; j = tree.joints_[static_cast<std::size_t>(j)].parent) {

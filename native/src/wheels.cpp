@@ -76,16 +76,16 @@ WheeledTerms::WheeledTerms(const Model& model, const std::vector<Wheel>& wheels)
 }
 
 WheeledTerms::WheelContact WheeledTerms::make_contact(const Wheel& wheel) {
-  const pinocchio::Model& tree = model_.pinocchio();
+  const pinocchio::Model& robot = model_.pinocchio();
   if (!(wheel.radius > 0.0)) {
     throw ModelError("the radius of wheel '" + wheel.joint +
                      "' must be positive; given: " + std::to_string(wheel.radius));
   }
-  if (!tree.existJointName(wheel.joint)) {
+  if (!robot.existJointName(wheel.joint)) {
     throw ModelError("'" + wheel.joint + "' is no joint of '" + model_.name() + "'");
   }
-  const auto frame = tree.getFrameId(wheel.joint, pinocchio::JOINT);
-  const auto velocity_index = model_.b() + model_.leader_of(tree.getJointId(wheel.joint)).index;
+  const auto frame = robot.getFrameId(wheel.joint, pinocchio::JOINT);
+  const auto velocity_index = model_.b() + model_.leader_of(robot.getJointId(wheel.joint)).index;
   const Vector3d axle =
       d_.frame_jacobian(frame, pinocchio::LOCAL_WORLD_ALIGNED).col(velocity_index).tail<3>();
   const double length = axle.norm();

@@ -114,7 +114,7 @@ struct Worker::Shared {
     while (is_started) {
       request.wait();
       if (stop_requested.load(std::memory_order_acquire)) break;
-      const std::uint64_t sequence = requested_job.load(std::memory_order_acquire);
+      const std::uint64_t job_number = requested_job.load(std::memory_order_acquire);
       bool has_failed = false;
       try {
         task->run(job);
@@ -123,7 +123,7 @@ struct Worker::Shared {
         append_to_log(exception_message());
       }
       job_failed.store(has_failed, std::memory_order_relaxed);
-      completed_job.store(sequence, std::memory_order_release);
+      completed_job.store(job_number, std::memory_order_release);
       job_done.post();
     }
     if (is_started) task->end();
