@@ -177,7 +177,7 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   if (is_fading) reason_.add_sentence("fading in");
   delayed_grant_.grant(d_, effort_, effort_queue_, level, debt_ceiling_, sample_time);
   if (delayed_grant_.reason()[0] != '\0') {
-    torque_limits_.replace(effort_.tail(n_));
+    torque_limits_.set_last_torque(effort_.tail(n_));
     reason_.add_sentence(delayed_grant_.reason());
   }
   count_sample(is_reflex, !reason_.empty(), delayed_grant_.is_braking());
@@ -306,7 +306,7 @@ void PortGuard::limit_effort(const VectorV& static_effort, double sample_time, d
                                             settings, sample_time);
   if (!(share < 1.0)) return;
   effort_ = brake_ + share * (effort_ - brake_);
-  torque_limits_.replace(effort_.tail(n_));
+  torque_limits_.set_last_torque(effort_.tail(n_));
   reason_.add_sentence(motion_limits_.reason().text());
 }
 
@@ -335,7 +335,7 @@ const GuardedEffort& PortGuard::update_without_state(const ConstVector& q, const
   effort_ = static_effort_ + brake_;
   send(brake_, true);
   effort_queue_.advance_without_state();
-  torque_limits_.replace(effort_.tail(n_));
+  torque_limits_.set_last_torque(effort_.tail(n_));
   ++certificate_.lost;
   if (is_valid_step) certificate_.duration += dt;
   count_sample(true, true, false);
