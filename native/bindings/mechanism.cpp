@@ -49,12 +49,12 @@ MechanismJoint joint_of(const py::dict& part) {
   const auto subspace = get<Numbers>(part, "subspace"),
              dual_basis = get<Numbers>(part, "dual_basis"),
              constraints = get<Numbers>(part, "constraints");
-  const Eigen::Index freedoms = subspace.any_matrix().cols();
-  if (freedoms < 1 || freedoms > 3) throw ModelError("a joint has one to three freedoms");
-  joint.freedoms = static_cast<int>(freedoms);
-  joint.subspace = subspace.matrix(6, freedoms, "subspace");
-  joint.dual_basis = dual_basis.matrix(freedoms, 6, "dual_basis");
-  joint.constraints = constraints.matrix(6 - freedoms, 6, "constraints");
+  const Eigen::Index dofs = subspace.any_matrix().cols();
+  if (dofs < 1 || dofs > 3) throw ModelError("a joint has one to three freedoms");
+  joint.dofs = static_cast<int>(dofs);
+  joint.subspace = subspace.matrix(6, dofs, "subspace");
+  joint.dual_basis = dual_basis.matrix(dofs, 6, "dual_basis");
+  joint.constraints = constraints.matrix(6 - dofs, 6, "constraints");
   joint.friction = static_cast<FrictionKind>(get<int>(part, "friction"));
   read(part, "position", joint.position, "position_rate", joint.position_rate, "has_spring",
        joint.has_spring, "stiffness", joint.stiffness, "rest", joint.rest_position, "rotor",

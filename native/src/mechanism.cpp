@@ -71,7 +71,7 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
                body.mass > 0.0;
   }
   for (const MechanismJoint& joint : parts_.joints) {
-    const int d = joint.freedoms;
+    const int d = joint.dofs;
     is_valid = is_valid && joint.body_1 >= -1 && joint.body_1 < body_count && joint.body_2 >= -1 &&
                joint.body_2 < body_count && joint.body_1 != joint.body_2 && d >= 1 && d <= 3 &&
                joint.subspace.cols() == d && joint.dual_basis.rows() == d &&
@@ -95,7 +95,7 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     if (!tree_->joints[j].is_loop) {
       const MechanismJoint& joint = parts_.joints[j];
-      tree_rows_ += joint.rotor < 0 ? 6 - joint.freedoms : 6;
+      tree_rows_ += joint.rotor < 0 ? 6 - joint.dofs : 6;
     } else if (parts_.joints[j].rotor >= 0) {
       throw std::invalid_argument("a joint that closes a loop has a rotor");
     }
@@ -143,7 +143,7 @@ void Mechanism::apply_forces(const double* flow, double* rate) {
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
     Joint& joint = tree_->joints[j];
-    const int d = description.freedoms;
+    const int d = description.dofs;
     std::copy_n(joint.rate.data(), d, rate + description.position_rate);
     for (int k = 0; flow && k < d; ++k) joint.force[k] += flow[description.effort + k];
     if (description.friction != FrictionKind::none) {
@@ -207,7 +207,7 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
     const MechanismJoint& description = parts_.joints[j];
     auto& force = tree_->joints[j].force;
     force.setZero();
-    for (int k = 0; k < description.freedoms; ++k) force[k] = -spring_effort(description, k);
+    for (int k = 0; k < description.dofs; ++k) force[k] = -spring_effort(description, k);
   }
   apply_forces(flow, rate);
   if (efforts) {
@@ -216,7 +216,7 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
       rigid::write_twist(weight_of(body), efforts + body.pose_rate);
     }
     for (const MechanismJoint& joint : parts_.joints) {
-      for (int k = 0; k < joint.freedoms; ++k)
+      for (int k = 0; k < joint.dofs; ++k)
         efforts[joint.position_rate + k] = spring_effort(joint, k);
     }
   }
@@ -243,7 +243,7 @@ void Mechanism::write_efforts(double* efforts) const {
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
     const Joint& joint = tree_->joints[j];
-    std::copy_n(joint.rate.data(), description.freedoms, efforts + description.effort);
+    std::copy_n(joint.rate.data(), description.dofs, efforts + description.effort);
     const auto write_end_twist = [&](int index, const SE3& frame, double* out) {
       if (index < 0) return;
       rigid::write_twist(frame.act_inv(tree_->bodies[static_cast<std::size_t>(index)].velocity),
@@ -272,7 +272,7 @@ void Mechanism::move(const double* x, const double* step, double* x_after) const
                         x_after + joint.position);
       continue;
     }
-    for (int k = 0; k < joint.freedoms; ++k) {
+    for (int k = 0; k < joint.dofs; ++k) {
       x_after[joint.position + k] = x[joint.position + k] + step[joint.position_rate + k];
     }
   }
@@ -311,7 +311,7 @@ double Mechanism::close_joints(double* x) {
                        increment_.data() + parts_.bodies[k].pose_rate);
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
-    std::copy_n(tree_->joints[j].acceleration.data(), parts_.joints[j].freedoms,
+    std::copy_n(tree_->joints[j].acceleration.data(), parts_.joints[j].dofs,
                 increment_.data() + parts_.joints[j].position_rate);
   }
   move(x, increment_.data(), x);
@@ -431,7 +431,7 @@ double Mechanism::energy(const double* x) const {
   }
   for (const MechanismJoint& joint : parts_.joints) {
     if (joint.rotor >= 0) energy += 0.5 * x[joint.rotor] * x[joint.rotor] / joint.armature;
-    for (int k = 0; joint.has_spring && k < joint.freedoms; ++k) {
+    for (int k = 0; joint.has_spring && k < joint.dofs; ++k) {
       const double stretch = x[joint.position + k] - joint.rest_position[k];
       energy += 0.5 * joint.stiffness[k] * stretch * stretch;
     }
@@ -452,7 +452,7 @@ double Mechanism::friction_decay_rate(const double* x) {
     const MechanismJoint& description = parts_.joints[j];
     if (description.friction == FrictionKind::none) continue;
     const Joint& joint = tree_->joints[j];
-    const int d = description.freedoms;
+    const int d = description.dofs;
     MechanismTree::JointMatrix mobility = MechanismTree::JointMatrix::Zero(d, d);
     if (description.rotor >= 0) {
       mobility(0, 0) = 1.0 / description.armature;

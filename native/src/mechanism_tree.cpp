@@ -32,10 +32,10 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
     Joint& joint = joints[j];
     joint.offset_1 = SE3::from_matrix(description.offset_1);
     joint.offset_2 = SE3::from_matrix(description.offset_2);
-    const auto zero = JointVector::Zero(description.freedoms);
+    const auto zero = JointVector::Zero(description.dofs);
     joint.rate = joint.force = joint.residual = joint.acceleration = zero;
     for (int k = 0; k < 3; ++k) joint.axes[k] = joint.articulated_axes[k] = Twist::Zero();
-    joint.inverse = JointMatrix::Zero(description.freedoms, description.freedoms);
+    joint.inverse = JointMatrix::Zero(description.dofs, description.dofs);
     joint.joint_pose.R.setIdentity();
     joint.joint_pose.p.setZero();
     joint.bias = joint.child_bias = joint.first_twist = Twist::Zero();
@@ -45,7 +45,7 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
     joints[j].row = rows;
-    rows += 6 - parts.joints[j].freedoms;
+    rows += 6 - parts.joints[j].dofs;
   }
   row_body_accelerations_.assign(static_cast<std::size_t>(rows),
                                  std::vector<Twist>(bodies.size(), Twist::Zero()));
@@ -112,7 +112,7 @@ void MechanismTree::set_configuration(const double* x) {
     if (joint.is_loop) continue;
     const SE3 second_in_first = joint.first_to_joint * joint.offset_2.inverse();
     joint.child_pose = joint.is_reversed ? second_in_first.inverse() : second_in_first;
-    for (int k = 0; k < description.freedoms; ++k) {
+    for (int k = 0; k < description.dofs; ++k) {
       const Twist axis = description.subspace.col(k);
       joint.axes[k] =
           joint.is_reversed ? Twist(-joint.first_to_joint.act(axis)) : joint.offset_2.act(axis);
@@ -167,26 +167,26 @@ void MechanismTree::factorise() {
     }
     const MechanismJoint& description = parts_.joints[static_cast<std::size_t>(body.joint)];
     Joint& joint = joints[static_cast<std::size_t>(body.joint)];
-    const int freedoms = description.freedoms;
-    for (int k = 0; k < freedoms; ++k)
+    const int dofs = description.dofs;
+    for (int k = 0; k < dofs; ++k)
       joint.articulated_axes[k] = body.articulated_inertia * joint.axes[k];
-    if (freedoms == 1) {
+    if (dofs == 1) {
       joint.inverse(0, 0) =
           1.0 / (joint.axes[0].dot(joint.articulated_axes[0]) + description.armature);
     } else {
-      MatrixV d(freedoms, freedoms);
-      for (int k = 0; k < freedoms; ++k) {
-        for (int l = 0; l < freedoms; ++l) d(k, l) = joint.axes[k].dot(joint.articulated_axes[l]);
+      MatrixV d(dofs, dofs);
+      for (int k = 0; k < dofs; ++k) {
+        for (int l = 0; l < dofs; ++l) d(k, l) = joint.axes[k].dot(joint.articulated_axes[l]);
       }
       joint.inverse.setIdentity();
       Cholesky(d).solve_columns(joint.inverse);
     }
     if (joint.parent < 0) continue;
     rigid::Inertia m = body.articulated_inertia;
-    for (int k = 0; k < freedoms; ++k) {
+    for (int k = 0; k < dofs; ++k) {
       const Vector3d f = rigid::linear(joint.articulated_axes[k]);
       const Vector3d moment = rigid::angular(joint.articulated_axes[k]);
-      for (int l = 0; l < freedoms; ++l) {
+      for (int l = 0; l < dofs; ++l) {
         const Twist b = joint.inverse(k, l) * joint.articulated_axes[l];
         for (int i = 0; i < 3; ++i) {
           m.A.col(i) -= b[i] * f;
@@ -261,7 +261,7 @@ void MechanismTree::factorise_loops() {
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
     const MechanismJoint& description = parts_.joints[j];
-    for (int k = 0; k < 6 - description.freedoms; ++k) {
+    for (int k = 0; k < 6 - description.dofs; ++k) {
       for (Body& body : bodies) body.force.setZero();
       const Twist wrench = row_of(description.constraints, k);
       // What the row would be worth to free bodies: rows that depend on others vanish beside it.

@@ -79,7 +79,7 @@ pinocchio::JointModel joint_model(const ModelParts::Joint& joint) {
   };
   if (is_kind("FreeFlyer")) return pinocchio::JointModelFreeFlyer();
   if (is_kind("Planar")) return pinocchio::JointModelPlanar();
-  if (joint.freedoms != 1) throw multi_dof_error(joint.name, joint.freedoms);
+  if (joint.dofs != 1) throw multi_dof_error(joint.name, joint.dofs);
   if (is_kind("RUB") || is_kind("RevoluteUnbounded")) {
     return pinocchio::JointModelRevoluteUnboundedUnaligned(axis);
   }
@@ -176,7 +176,7 @@ void integrate_base(int b, const double* q, const double* dv, bool keep_position
     const Vector3d mount_displacement = base_rotation(b, q) * displacement;
     for (int i = 0; i < b / 2 + b % 2; ++i) new_q[i] = q[i] + mount_displacement[i];
   }
-  if (b == 3) return rotate_pair(q + 2, dv[2], new_q + 2);
+  if (b == 3) return rotate_cos_sin(q + 2, dv[2], new_q + 2);
   const double sign = cosine < 0.0 ? -1.0 : 1.0;  // of the two quaternions the one nearby
   const Vector3d vector = sign * sinc * w;
   const Eigen::Quaterniond rotation_step(sign * cosine, vector.x(), vector.y(), vector.z());
@@ -198,9 +198,9 @@ void difference_space(const double* start, const double* end, double* twist) noe
 
 }  // namespace
 
-void rotate_pair(const double* pair, double angle, double* rotated) noexcept {
+void rotate_cos_sin(const double* cos_sin, double angle, double* rotated) noexcept {
   const double c = std::cos(angle), s = std::sin(angle);
-  const double x = c * pair[0] - s * pair[1], y = s * pair[0] + c * pair[1];
+  const double x = c * cos_sin[0] - s * cos_sin[1], y = s * cos_sin[0] + c * cos_sin[1];
   const double scale = 0.5 * (3.0 - x * x - y * y);
   rotated[0] = scale * x;
   rotated[1] = scale * y;
@@ -279,10 +279,10 @@ void Model::read_joints() {
     joint_names_.push_back(model_->names[i]);
     is_prismatic_.push_back(model_->joints[i].shortname().rfind("JointModelP", 0) == 0);
     position_indices_.push_back(q_index);
-    is_pair_.push_back(model_->nqs[i] == 2 ? 1 : 0);
+    is_continuous_.push_back(model_->nqs[i] == 2 ? 1 : 0);
     lower_[k] = -kInfinity;
     upper_[k] = kInfinity;
-    if (is_pair_.back()) {
+    if (is_continuous_.back()) {
       neutral_[q_index] = 1.0;
       unit_slices_.push_back({q_index, 2});
     } else {
@@ -393,8 +393,8 @@ void Model::integrate_joints(const ConstVector& q, const ConstVector& dv,
                              Eigen::Ref<Eigen::VectorXd> result) const noexcept {
   for (int i = 0; i < n_; ++i) {
     const int iq = position_index(i), iv = b_ + i;
-    if (is_pair(i)) {
-      rotate_pair(q.data() + iq, dv[iv], result.data() + iq);
+    if (is_continuous(i)) {
+      rotate_cos_sin(q.data() + iq, dv[iv], result.data() + iq);
     } else {
       result[iq] = q[iq] + dv[iv];
     }
@@ -410,7 +410,7 @@ void Model::difference(const ConstVector& q0, const ConstVector& q1,
   }
   for (int i = 0; i < n_; ++i) {
     const int iq = position_index(i), iv = b_ + i;
-    result[iv] = is_pair(i) ? angle_between(q0.data() + iq, q1.data() + iq) : q1[iq] - q0[iq];
+    result[iv] = is_continuous(i) ? angle_between(q0.data() + iq, q1.data() + iq) : q1[iq] - q0[iq];
   }
 }
 
@@ -426,7 +426,7 @@ void Model::joint_positions(const ConstVector& q,
 }
 
 void Model::set_joint(int joint, double position, Eigen::Ref<Eigen::VectorXd> q) const noexcept {
-  if (is_pair(joint)) {
+  if (is_continuous(joint)) {
     q.segment<2>(position_index(joint)) << std::cos(position), std::sin(position);
   } else {
     q[position_index(joint)] = position;
@@ -440,7 +440,7 @@ void Model::expand_configuration(const ConstVector& q,
     const JointLeader& leader = leaders_[i];
     const int index = position_index(leader.index);
     const int full_index = model_->idx_qs[i];
-    if (is_pair(leader.index)) {
+    if (is_continuous(leader.index)) {
       full_q[full_index] = q[index];
       full_q[full_index + 1] = q[index + 1];
     } else {

@@ -200,7 +200,7 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
         h_rate(group.momentum_rate);
     const LaneScrew ad_screw = bracket(twist, screw);
     const LaneScrew ad_screw_rate = bracket(twist_rate, screw) + bracket(twist, screw_rate);
-    (composite_rate * screw + composite_inertia * screw_rate).store_in(group.reaction_rate);
+    (composite_rate * screw + composite_inertia * screw_rate).store_in(group.unit_momentum_rate);
     ad_screw.store_in(group.part_ad_screw);
     ad_screw_rate.store_in(group.ad_screw_rate);
     (dual_bracket(screw, h) + composite_inertia * ad_screw).store_in(group.part_change);
@@ -217,7 +217,7 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
     tree.write_base(Screw{} - momentum, momenta + i, n);
   }
   for (std::size_t i = 0; i < tree.joints_.size(); ++i) {
-    tree.add_base(screw_at(groups_[i / kLaneCount].reaction_rate, i % kLaneCount),
+    tree.add_base(screw_at(groups_[i / kLaneCount].unit_momentum_rate, i % kLaneCount),
                   momenta + tree.joints_[i].leader, n);
   }
   products::write({momenta, n, b, 1, n}, {locked_inverse_.data(), b, b, 1, b}, 1.0,
@@ -281,11 +281,11 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
     for (std::size_t k = 0; k < bodies; ++k) {
       const std::size_t group = k / kLaneCount, lane = k % kLaneCount;
       const Group& group_k = groups_[group];
-      const LaneScrew screw(tree.screw(k)), reaction(tree.reaction(k));
+      const LaneScrew screw(tree.screw(k)), reaction(tree.unit_momentum(k));
       const LaneScrew ad_screw(screw_at(group_k.ad_screw, lane)),
           change(screw_at(group_k.momentum_change, lane));
       const LaneScrew screw_rate(screw_at(group_k.screw_rate, lane)),
-          reaction_rate(screw_at(group_k.reaction_rate, lane));
+          reaction_rate(screw_at(group_k.unit_momentum_rate, lane));
       const LaneVector field_cross(vector_at(group_k.field_cross, lane)),
           weight(vector_at(group_k.weight, lane));
       const int i = b + tree.joints_[k].leader;

@@ -56,7 +56,7 @@ class TreeDerivatives {
     LaneRow ad_screw[6], momentum_change[6],
         field_cross[3];  ///< ad(V) S; of a subtree; field x axis
     LaneRow weight[3];   ///< of a subtree: mass times the velocity of its centre, less the fluid's
-    LaneRow screw_rate[6], inertia_rate[10], reaction_rate[6];
+    LaneRow screw_rate[6], inertia_rate[10], unit_momentum_rate[6];
     // Of a part of the motion, that with locked joints or in the null space of a task; and rates.
     LaneRow twist[6], twist_rate[6], momentum[6], momentum_rate[6];
     LaneRow part_ad_screw[6], part_change[6], ad_screw_rate[6], change_rate[6];

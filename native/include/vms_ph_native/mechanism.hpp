@@ -44,7 +44,7 @@ struct MechanismJoint {
   Eigen::Matrix4d offset_1, offset_2;  ///< of the joint frames in the bodies, or in space
   PairKind kind = PairKind::about_z;
   double angle_per_unit = 1.0, shift_per_unit = 0.0;  ///< about_z: rad and m per unit
-  int freedoms = 1;
+  int dofs = 1;
   Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 3> subspace;     ///< S
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, 3, 6> dual_basis;   ///< K with K S = 1
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, 6, 6> constraints;  ///< N with N S = 0
