@@ -127,12 +127,12 @@ struct Form {
       is_decoupled = *decoupled_flag;
       return;
     }
-    const auto& [parts, reference, singular_below] = std::get<1>(argument);
-    task = TaskForm{{}, reference.rows(d.nv(), "the basis"), singular_below};
+    const auto& [frame_rows, reference, min_sigma] = std::get<1>(argument);
+    task = TaskForm{{}, reference.rows(d.nv(), "the basis"), min_sigma};
     Eigen::Index rows = task->reference.rows();
     bool is_valid = rows > 0 && rows < d.nv();
-    for (const auto& [frame, first_row, row_count] : parts) {
-      task->parts.push_back({checked_frame(d, frame), first_row, row_count});
+    for (const auto& [frame, first_row, row_count] : frame_rows) {
+      task->frame_rows.push_back({checked_frame(d, frame), first_row, row_count});
       is_valid = is_valid && first_row >= 0 && first_row < 6 && row_count > 0 &&
                  row_count <= 6 - first_row;
       rows += is_valid ? row_count : 0;
