@@ -132,8 +132,8 @@ TiltAllocation::TiltAllocation(const BaseActuators& actuators)
       lower_(Eigen::VectorXd::Zero(force_columns_.cols())),
       upper_(lower_),
       forces_(lower_),
-      unbounded_search_(force_columns_),
-      search_(force_columns_) {
+      unbounded_solver_(force_columns_),
+      solver_(force_columns_) {
   const auto t = static_cast<Eigen::Index>(tilting_inputs_.size());
   lower_angles_ = upper_angles_ = largest_tilt_rates_ = Eigen::VectorXd::Zero(t);
   for (Eigen::Index k = 0; k < t; ++k) {
@@ -160,12 +160,12 @@ void TiltAllocation::solve_angles(const VectorB& goal, const Eigen::VectorXd& lo
   }
   map_.set_angles(angles_at_mean_tilt_);
   force_columns_.leftCols(m) = weights_.asDiagonal() * map_.matrix();
-  unbounded_search_.set_matrix(force_columns_);
-  const bool is_within_limits = unbounded_search_.solve_freely(goal, lower_, upper_, forces_);
-  if (!is_within_limits) search_.set_matrix(force_columns_, kForceWeight);
+  unbounded_solver_.set_matrix(force_columns_);
+  const bool is_within_limits = unbounded_solver_.solve_freely(goal, lower_, upper_, forces_);
+  if (!is_within_limits) solver_.set_matrix(force_columns_, kForceWeight);
   residual_goal_ = goal;
   for (int refinement = 0; !is_within_limits && refinement < kRefinements; ++refinement) {
-    search_.solve(residual_goal_, lower_, upper_, forces_);
+    solver_.solve(residual_goal_, lower_, upper_, forces_);
     residual_goal_ += goal;
     residual_goal_.noalias() -= force_columns_.lazyProduct(forces_);
   }
@@ -189,7 +189,7 @@ void TiltAllocation::solve_angles(const VectorB& goal, const Eigen::VectorXd& lo
 ActuatedBase::AllocationParts::AllocationParts(const BaseActuators& actuators)
     : fixed_actuation(actuators.allocation, actuators.weights),
       weighted_map(actuators.weights.asDiagonal() * actuators.allocation.matrix()),
-      search(weighted_map),
+      solver(weighted_map),
       map(actuators),
       tilt_allocation(actuators) {}
 
@@ -267,7 +267,7 @@ void ActuatedBase::set_limits() noexcept {
 /// `input_velocities_`: of the inputs at its start, those of bearings relative to the base.
 void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd& twist) noexcept {
   const auto& a = *actuators_;
-  auto& [fixed_actuation, weighted_map, search, map, tilt_allocation] = *allocation_parts_;
+  auto& [fixed_actuation, weighted_map, solver, map, tilt_allocation] = *allocation_parts_;
   map.set_angles(state_.angles);
   input_velocities_.noalias() = map.matrix().transpose().lazyProduct(twist);
   for (Eigen::Index i = 0; i < input_velocities_.size(); ++i) {
@@ -283,13 +283,13 @@ void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd
       map.set_angles(mean_angles_);
     }
     weighted_map = a.weights.asDiagonal() * map.matrix();
-    search.set_matrix(weighted_map);
-    search.solve(goal_, lower_, upper_, commands_);
+    solver.set_matrix(weighted_map);
+    solver.solve(goal_, lower_, upper_, commands_);
   } else {
     fixed_actuation.apply(wrench, wrench);
     commands_ = fixed_actuation.inputs();
     if ((commands_.array() < lower_.array()).any() || (commands_.array() > upper_.array()).any()) {
-      search.solve(goal_, lower_, upper_, commands_);
+      solver.solve(goal_, lower_, upper_, commands_);
     }
   }
   for (Eigen::Index i = 0; i < commands_.size(); ++i) {
