@@ -284,13 +284,13 @@ struct DerivativeArrays {
   }
 };
 
-/// Functions of the efforts, of which Python passes the parts of EffortArguments.
-template <class... Parts>
+/// Functions of the efforts, of which Python passes the fields of EffortArguments.
+template <class... Fields>
 struct RateFunctions {
   /// The rates of a form; None where an argument is not valid, for Python to say why.
   static py::object rate(Dynamics& d, bool is_decoupled, const Numbers& q, const Numbers& z,
-                         Parts... parts) {
-    const StateArguments arguments(d, q, z, {parts...});
+                         Fields... fields) {
+    const StateArguments arguments(d, q, z, {fields...});
     if (!arguments.is_valid) return py::none();
     at_state(d, q);
     Array qdot = new_velocity(d), zdot = new_velocity(d);
@@ -307,8 +307,8 @@ struct RateFunctions {
   /// Their derivatives; None likewise.
   static py::object rate_derivatives(Dynamics& d, const FormArgument& argument,
                                      bool with_parameters, const Numbers& q, const Numbers& z,
-                                     Parts... parts) {
-    const StateArguments arguments(d, q, z, {parts...});
+                                     Fields... fields) {
+    const StateArguments arguments(d, q, z, {fields...});
     const Form form(argument, d);
     if (!arguments.is_valid) return py::none();
     DerivativeArrays arrays(d, with_parameters, -1);
@@ -319,8 +319,8 @@ struct RateFunctions {
 
   /// The same of many states.
   static py::tuple batch_rates(Batch& batch, bool is_decoupled, const Numbers& q, const Numbers& z,
-                               Parts... parts) {
-    const BatchArguments states(batch.first_workspace(), q, z, {parts...});
+                               Fields... fields) {
+    const BatchArguments states(batch.first_workspace(), q, z, {fields...});
     Array qdot = empty({states.count, states.nv}), zdot = empty({states.count, states.nv});
     double *qdot_rows = qdot.mutable_data(), *zdot_rows = zdot.mutable_data();
     states.for_each(
@@ -332,8 +332,8 @@ struct RateFunctions {
 
   static py::object batch_derivatives(Batch& batch, const FormArgument& argument,
                                       bool with_parameters, const Numbers& q, const Numbers& z,
-                                      Parts... parts) {
-    const BatchArguments states(batch.first_workspace(), q, z, {parts...});
+                                      Fields... fields) {
+    const BatchArguments states(batch.first_workspace(), q, z, {fields...});
     const Form form(argument, batch.first_workspace());
     DerivativeArrays arrays(batch.first_workspace(), with_parameters, states.count);
     std::atomic<bool> is_regular{true};

@@ -72,8 +72,8 @@ ModelParts parts_of(const py::object& robot) {
            py::cast<Eigen::Matrix4d>(frame.attr("placement").attr("homogeneous"))});
     }
   }
-  parts.lower = flatten(robot.attr("lowerPositionLimit"));
-  parts.upper = flatten(robot.attr("upperPositionLimit"));
+  parts.min_q = flatten(robot.attr("lowerPositionLimit"));
+  parts.max_q = flatten(robot.attr("upperPositionLimit"));
   parts.armature = flatten(robot.attr("armature"));
   parts.damping = flatten(robot.attr("damping"));
   const bool is_pinocchio_4 = py::hasattr(robot, "upperEffortLimit");  // of Pinocchio 4

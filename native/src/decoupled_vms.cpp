@@ -58,7 +58,8 @@ const Model& check_model(const Model& model) {
 std::vector<bool> continuous_joints(const Model& model) {
   std::vector<bool> is_continuous;
   for (int i = 0; i < model.n(); ++i) {
-    const bool is_unlimited = std::isinf(model.lower()[i]) && std::isinf(model.upper()[i]);
+    const bool is_unlimited =
+        std::isinf(model.min_position()[i]) && std::isinf(model.max_position()[i]);
     is_continuous.push_back(is_unlimited && !model.is_prismatic(i));
   }
   return is_continuous;

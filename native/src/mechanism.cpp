@@ -20,8 +20,8 @@ using Body = MechanismTree::Body;
 namespace {
 
 double damping_at(const MechanismJoint& joint, double theta) {
-  if (joint.softening == 0.0) return joint.damping;
-  return joint.damping * std::exp(-joint.softening * (theta - joint.reference_theta));
+  if (joint.thermal_softening == 0.0) return joint.damping;
+  return joint.damping * std::exp(-joint.thermal_softening * (theta - joint.reference_theta));
 }
 
 double friction_coefficient(const MechanismJoint& joint, double rate, double theta) {
@@ -31,7 +31,7 @@ double friction_coefficient(const MechanismJoint& joint, double rate, double the
 }
 
 void set_relative_pose(const MechanismJoint& joint, const SE3& pose, double* q) {
-  if (joint.kind == PairKind::planar) {
+  if (joint.kind == JointKind::planar) {
     q[0] = pose.R(0, 0), q[1] = pose.R(0, 1), q[2] = pose.p[0];
     q[3] = pose.R(1, 0), q[4] = pose.R(1, 1), q[5] = pose.p[1];
   } else {
@@ -41,7 +41,7 @@ void set_relative_pose(const MechanismJoint& joint, const SE3& pose, double* q) 
 
 /// The components of a twist in which a planar or spherical joint moves.
 Eigen::Vector3i step_axes(const MechanismJoint& joint) {
-  return joint.kind == PairKind::planar ? Eigen::Vector3i(0, 1, 5) : Eigen::Vector3i(3, 4, 5);
+  return joint.kind == JointKind::planar ? Eigen::Vector3i(0, 1, 5) : Eigen::Vector3i(3, 4, 5);
 }
 
 Twist read_step(const MechanismJoint& joint, const double* u) {

@@ -14,7 +14,7 @@ using rigid::Twist;
 
 SE3 relative_pose(const MechanismJoint& joint, const double* q) {
   SE3 pose;
-  if (joint.kind == PairKind::planar) {
+  if (joint.kind == JointKind::planar) {
     pose.R << q[0], q[1], 0.0, q[3], q[4], 0.0, 0.0, 0.0, 1.0;
     pose.p << q[2], q[5], 0.0;
   } else {
@@ -102,7 +102,7 @@ void MechanismTree::set_configuration(const double* x) {
     if (has_matrix_position(description)) {
       joint.joint_pose = relative_pose(description, q);
     } else {
-      const bool is_cylindrical = description.kind == PairKind::cylindrical;
+      const bool is_cylindrical = description.kind == JointKind::cylindrical;
       const double angle = is_cylindrical ? q[1] : description.angle_per_unit * q[0];
       const double c = std::cos(angle), s = std::sin(angle);
       joint.joint_pose.R << c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0;

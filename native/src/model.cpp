@@ -121,8 +121,8 @@ pinocchio::Model pinocchio_model(const ModelParts& robot) {
     }
     target = source;
   };
-  copy("lower position limits", robot.lower, model.lowerPositionLimit);
-  copy("upper position limits", robot.upper, model.upperPositionLimit);
+  copy("lower position limits", robot.min_q, model.lowerPositionLimit);
+  copy("upper position limits", robot.max_q, model.upperPositionLimit);
   copy("effort limits", robot.max_effort, (model.*kEffortLimit));
   copy("velocity limits", robot.max_velocity, (model.*kVelocityLimit));
   copy("armature", robot.armature, model.armature);
@@ -260,7 +260,7 @@ void Model::check_mimics() const {
 void Model::read_joints() {
   check_mimics();
   for (Eigen::VectorXd* values :
-       {&lower_, &upper_, &max_effort_, &max_velocity_, &damping_, &dry_friction_}) {
+       {&min_position_, &max_position_, &max_effort_, &max_velocity_, &damping_, &dry_friction_}) {
     values->setZero(n_);
   }
   neutral_.setZero(nq_);
@@ -280,15 +280,15 @@ void Model::read_joints() {
     is_prismatic_.push_back(model_->joints[i].shortname().rfind("JointModelP", 0) == 0);
     position_indices_.push_back(q_index);
     is_continuous_.push_back(model_->nqs[i] == 2 ? 1 : 0);
-    lower_[k] = -kInfinity;
-    upper_[k] = kInfinity;
+    min_position_[k] = -kInfinity;
+    max_position_[k] = kInfinity;
     if (is_continuous_.back()) {
       neutral_[q_index] = 1.0;
       unit_slices_.push_back({q_index, 2});
     } else {
       const double low = model_->lowerPositionLimit[iq], high = model_->upperPositionLimit[iq];
-      if (low < high && low > -kNoLimit) lower_[k] = low;
-      if (low < high && high < kNoLimit) upper_[k] = high;
+      if (low < high && low > -kNoLimit) min_position_[k] = low;
+      if (low < high && high < kNoLimit) max_position_[k] = high;
     }
     max_effort_[k] = positive_limit(((*model_).*kEffortLimit)[iv]);
     max_velocity_[k] = positive_limit(((*model_).*kVelocityLimit)[iv]);
@@ -315,10 +315,10 @@ void Model::add_mimic(const Mimic& mimic) {
   if (!(low < high)) return;
   low = (low > -kNoLimit ? low - mimic.offset : -kInfinity) / m;
   high = (high < kNoLimit ? high - mimic.offset : kInfinity) / m;
-  const double leader_low = lower_[k], leader_high = upper_[k];
-  lower_[k] = std::max(leader_low, std::min(low, high));
-  upper_[k] = std::min(leader_high, std::max(low, high));
-  if (lower_[k] > upper_[k]) {
+  const double leader_low = min_position_[k], leader_high = max_position_[k];
+  min_position_[k] = std::max(leader_low, std::min(low, high));
+  max_position_[k] = std::min(leader_high, std::max(low, high));
+  if (min_position_[k] > max_position_[k]) {
     throw ModelError("the limits of joint '" + mimic.joint + "' cannot be met: it mimics '" +
                      mimic.leader + "', whose own limits are " + std::to_string(leader_low) +
                      " and " + std::to_string(leader_high));

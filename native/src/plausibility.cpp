@@ -65,8 +65,8 @@ VectorV PlausibilityBounds::speeds(const Model& model) const {
 }
 
 void PlausibilityBounds::positions(const Model& model, VectorV& lower, VectorV& upper) const {
-  lower = model.lower();
-  upper = model.upper();
+  lower = model.min_position();
+  upper = model.max_position();
   for (int i = 0; i < model.n(); ++i) {
     const double limit_range = upper[i] - lower[i];
     if (!std::isfinite(limit_range)) continue;

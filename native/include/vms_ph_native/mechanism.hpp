@@ -35,14 +35,14 @@ struct MechanismConduction {
   double conductance = 0.0;
 };
 
-enum class PairKind { about_z, cylindrical, planar, spherical };
+enum class JointKind { about_z, cylindrical, planar, spherical };
 enum class FrictionKind { none, constant, coulomb };
 
 /// A joint between two bodies, with its potential, friction and rotor.
 struct MechanismJoint {
   int body_1 = -1, body_2 = -1;        ///< bodies; -1 is the ground
   Eigen::Matrix4d offset_1, offset_2;  ///< of the joint frames in the bodies, or in space
-  PairKind kind = PairKind::about_z;
+  JointKind kind = JointKind::about_z;
   double angle_per_unit = 1.0, shift_per_unit = 0.0;  ///< about_z: rad and m per unit
   int dofs = 1;
   Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 3> subspace;     ///< S
@@ -56,8 +56,8 @@ struct MechanismJoint {
   FrictionKind friction = FrictionKind::none;
   Eigen::Matrix3d friction_tensor;                             ///< of constant friction
   double damping = 0.0, dry_friction = 0.0, slip_speed = 1.0;  ///< the last: rad/s or m/s
-  double softening = 0.0, reference_theta = 298.15;  ///< fall of `damping`, 1/K, from this on, K
-  int heat = -1;                                     ///< storage of the heat of friction
+  double thermal_softening = 0.0, reference_theta = 298.15;    ///< fall of `damping`, 1/K, above, K
+  int heat = -1;                                               ///< storage of the heat of friction
   int effort = 0, effort_1 = 0, effort_2 = 0;  ///< places of u_r, u_j1 and u_j2 among all efforts
 };
 

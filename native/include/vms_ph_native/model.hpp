@@ -152,8 +152,8 @@ class Model {
   std::size_t frame_count() const;
 
   /// Limits of the n joints, first of positions, in the order of rates; infinite where not given.
-  const Eigen::VectorXd& lower() const { return lower_; }
-  const Eigen::VectorXd& upper() const { return upper_; }
+  const Eigen::VectorXd& min_position() const { return min_position_; }
+  const Eigen::VectorXd& max_position() const { return max_position_; }
   const Eigen::VectorXd& max_effort() const { return max_effort_; }
   const Eigen::VectorXd& max_velocity() const { return max_velocity_; }
 
@@ -230,7 +230,8 @@ class Model {
   std::vector<UnitSlice> unit_slices_;
   std::vector<JointLeader> leaders_;  ///< by Pinocchio's index of a joint
   pinocchio::FrameIndex end_effector_;
-  Eigen::VectorXd lower_, upper_, max_effort_, max_velocity_, damping_, dry_friction_, neutral_;
+  Eigen::VectorXd min_position_, max_position_, max_effort_, max_velocity_, damping_, dry_friction_,
+      neutral_;
   double total_mass_, command_period_ = kInfinity;
   Eigen::Vector3d base_gravity_;
 };
@@ -275,7 +276,7 @@ struct ModelParts {
   std::string name;
   std::vector<Joint> joints;     ///< without the universe
   std::vector<Frame> frames;     ///< without the universe
-  Eigen::VectorXd lower, upper;  ///< of configurations, (nq,)
+  Eigen::VectorXd min_q, max_q;  ///< of configurations, (nq,)
   Eigen::VectorXd max_effort, max_velocity, armature, damping, dry_friction;  ///< (nv,)
   Eigen::Vector3d gravity;                                                    ///< m/s^2
 };

@@ -93,9 +93,8 @@ bool FixedPointSolver::solve_by_newton(const Sweep& sweep, StepResult& result) n
       if (largest_entry(trial_residual_) < (1.0 - 0.1 * factor) * largest_entry(residual_)) break;
       factor *= 0.5;
       if (factor < kMinStepScale) {
-        if (!(largest_entry(residual_) <= stall_tolerance(scale))) {
+        if (!(largest_entry(residual_) <= stall_tolerance(scale)))
           return fail(Failure::newton_stagnation, largest_entry(residual_), 0.0);
-        }
         unknown = iterate_;
         result.iterations += iteration;
         return sweep(iterate_, image_);
@@ -255,9 +254,8 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
       // The effect of a force at a fixed centre of mass, whose motion is integrated separately.
       const Screw wrench = mid_tree.base_twist(force_);
       const Vector3d torque = wrench.angular - mid_tree.centre_of_mass().cross(wrench.linear);
-      for (int i = 0; i < n; ++i) {
+      for (int i = 0; i < n; ++i)
         force_[b + i] -= mid_tree.linear_coupling(i).dot(wrench.linear) / robot_.mass;
-      }
       const Vector3d world_force = rotation * wrench.linear, half_phi = 0.5 * phi;
       // In inertial axes, such that its work is w . torque.
       const Vector3d rotated_torque =

@@ -36,8 +36,8 @@ std::unique_ptr<Stepper> stepper_of(const PlantOptions& options, const Model& mo
 JointStops::JointStops(const Model& model, const std::vector<Wheel>& wheels)
     : model_(model),
       d_(model_),
-      lower_(model.lower()),
-      upper_(model.upper()),
+      lower_(model.min_position()),
+      upper_(model.max_position()),
       mobility_(model.nv(), model.nv()) {
   if (!wheels.empty()) wheel_terms_.emplace(model_, wheels);
   wheeled_state_.q = VectorXd::Zero(model.nq());
