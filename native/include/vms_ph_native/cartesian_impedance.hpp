@@ -54,8 +54,8 @@ class WrenchFeedback {
   void restart() noexcept;
 
   /// Take a wrench and return the gain k in force; without a wrench (null) the last fades out.
-  double follow(const Twist* measured, double gain, const Twist& twist, double damping_power,
-                double h, double dt) noexcept;
+  double update_gain(const Twist* measured, double gain, const Twist& twist, double damping_power,
+                     double h, double dt) noexcept;
 
   const Twist& wrench() const noexcept { return last_wrench_; }  ///< measured last
   /// Why feedback is off; empty where it is not.
