@@ -240,8 +240,8 @@ VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
   rows.write(transposed(pi_rate_), gradient_.data(), rate_sums);
   rows.add(transposed(pi_), rate_gradient_.data(), rate_sums);
   for (Eigen::Index j = 0; j < nv; ++j) {
-    double *part_row = &c.submotion[0] + j * stride,
-           *part_rate_row = &c.submotion_rate[0] + j * stride;
+    double *part_row = &c.projected[0] + j * stride,
+           *part_rate_row = &c.projected_rate[0] + j * stride;
     for (Eigen::Index l = 0; l < w; ++l) {
       part_row[l] += sums[j * w + l];
       part_rate_row[l] += rate_sums[j * w + l];

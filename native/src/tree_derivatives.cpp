@@ -53,7 +53,7 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
   stride_ = std::max(padded(base_column_ + b + nv), kParameterGroups * kLaneCount);
   for (Columns* columns : {&state_, &parameters_}) {
     for (auto* matrix :
-         {&columns->momentum, &columns->submotion, &columns->submotion_rate, &columns->force,
+         {&columns->momentum, &columns->projected, &columns->projected_rate, &columns->force,
           &columns->velocity, &columns->rate, &columns->pi, &columns->pi_rate})
       matrix->assign(nv * stride_, 0.0);
   }
@@ -70,7 +70,7 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
     drag_slopes_.setZero(tree.nv(), tree.nv());
     link_jacobian_ = damped_jacobian_ = tree.jacobian_;
   }
-  difference_ = change_ = submotion_velocity_ = state_.rate;
+  difference_ = change_ = projected_velocity_ = state_.rate;
   locked_inverse_.assign(b * b, 0.0);
   twist_coadjoint_ = momentum_coadjoint_ = locked_inverse_;
   shape_inverse_.assign(n * base_column_, 0.0);
@@ -82,12 +82,12 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
 
 /// Clear the columns, but those of momenta by themselves, which a task writes later.
 void TreeDerivatives::clear_columns(const Tree& tree, bool is_task) noexcept {
-  for (auto* matrix : {&state_.momentum, &state_.submotion, &state_.submotion_rate, &state_.force})
+  for (auto* matrix : {&state_.momentum, &state_.projected, &state_.projected_rate, &state_.force})
     std::fill(matrix->begin(), matrix->end(), 0.0);
   for (int i = 0; i < tree.nv() && !is_task; ++i) {
     const std::size_t column = base_column_ + static_cast<std::size_t>(tree.b_ + i);
     row(state_.momentum, i)[column] = -1.0;
-    if (i < tree.b_) row(state_.submotion, i)[column] = -1.0;
+    if (i < tree.b_) row(state_.projected, i)[column] = -1.0;
   }
 }
 
@@ -150,7 +150,7 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
         .store_in(groups_[g].weight);
     field.cross(screw.angular).store_in(groups_[g].field_cross);
   }
-  if (!has_submotion()) return;
+  if (!has_projection()) return;
   const LaneScrew base(tree.base_twist_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Tree::LinkGroup& link = tree.link_groups_[g];
@@ -179,10 +179,10 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
     return tree.momentum_of(total_inertia_rate, added_mass_rate, twist);
   };
   if (is_decoupled_) {
-    submotion_twist_ = tree.locked_twist(tree.momentum_);
-    submotion_twist_rate_ = tree.locked_twist(p_rate - locked_momentum_rate(submotion_twist_));
+    projected_twist_ = tree.locked_twist(tree.momentum_);
+    projected_twist_rate_ = tree.locked_twist(p_rate - locked_momentum_rate(projected_twist_));
   }
-  const LaneScrew v_hat(submotion_twist_), v_hat_rate(submotion_twist_rate_);
+  const LaneScrew v_hat(projected_twist_), v_hat_rate(projected_twist_rate_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
     const Tree::LinkGroup& link = tree.link_groups_[g];
@@ -200,9 +200,9 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
     const LaneScrew ad_screw = bracket(twist, screw);
     const LaneScrew ad_screw_rate = bracket(twist_rate, screw) + bracket(twist, screw_rate);
     (composite_rate * screw + composite_inertia * screw_rate).store_in(group.unit_momentum_rate);
-    ad_screw.store_in(group.submotion_ad_screw);
+    ad_screw.store_in(group.projected_ad_screw);
     ad_screw_rate.store_in(group.ad_screw_rate);
-    (dual_bracket(screw, h) + composite_inertia * ad_screw).store_in(group.submotion_change);
+    (dual_bracket(screw, h) + composite_inertia * ad_screw).store_in(group.projected_change);
     (dual_bracket(screw_rate, h) + dual_bracket(screw, h_rate) + composite_rate * ad_screw +
      composite_inertia * ad_screw_rate)
         .store_in(group.change_rate);
@@ -225,12 +225,12 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
 
 /// The motion in the null space of a task, and its rate.
 void TreeDerivatives::compute_null_motion(Tree& tree) noexcept {
-  submotion_twist_ = tree.base_twist(task_->null_velocity);
-  submotion_twist_rate_ = tree.base_twist(task_->null_velocity_rate);
+  projected_twist_ = tree.base_twist(task_->null_velocity);
+  projected_twist_rate_ = tree.base_twist(task_->null_velocity_rate);
   const auto twist_rate = [this](std::size_t g) VMS_PH_INLINED { return groups_[g].twist_rate; };
   const auto twist = [this](std::size_t g) VMS_PH_INLINED { return groups_[g].twist; };
-  tree.propagate_velocities(submotion_twist_rate_, task_->null_velocity_rate.data(), twist_rate);
-  tree.propagate_velocities(submotion_twist_, task_->null_velocity.data(), twist);
+  tree.propagate_velocities(projected_twist_rate_, task_->null_velocity_rate.data(), twist_rate);
+  tree.propagate_velocities(projected_twist_, task_->null_velocity.data(), twist);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     (LaneScrew(groups_[g].screw_rate) * load(&tree.body_rates_[g * kLaneCount]))
         .store_in(groups_[g].momentum_rate);
@@ -273,9 +273,9 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
       LaneRow weight[6] = {};
       LaneVector(group.weight).cross(LaneVector(field_)).store_in(weight + 3);
       add_rows_of_base(state_.force, g, weight);
-      if (!has_submotion()) continue;
-      add_rows_of_base(state_.submotion, g, group.submotion_change);
-      add_rows_of_base(state_.submotion_rate, g, group.change_rate);
+      if (!has_projection()) continue;
+      add_rows_of_base(state_.projected, g, group.projected_change);
+      add_rows_of_base(state_.projected_rate, g, group.change_rate);
     }
     for (std::size_t k = 0; k < bodies; ++k) {
       const std::size_t group = k / kLaneCount, lane = k % kLaneCount;
@@ -300,24 +300,24 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
           const LaneScrew screws(rows);
           momentum += mask * s.dot(screws);
           force += mask * (s_change.dot(screws) + s_field.dot(LaneVector(field_rows)));
-          if (!has_submotion()) return;
+          if (!has_projection()) return;
           const LaneScrew part_screws(part_rows);
           part += mask * s.dot(part_screws);
           part_rate += mask * (s_rate.dot(part_screws) + s.dot(LaneScrew(part_rate_rows)));
         };
         if (g <= group) {
           add(ancestors_, reaction, reaction_rate, change, weight, other.ad_screw,
-              other.field_cross, other.submotion_ad_screw, other.ad_screw_rate);
+              other.field_cross, other.projected_ad_screw, other.ad_screw_rate);
         }
         if (g >= group) {
           add(descendants_, screw, screw_rate, ad_screw, field_cross, other.momentum_change,
-              other.weight, other.submotion_change, other.change_rate);
+              other.weight, other.projected_change, other.change_rate);
         }
         write(state_.momentum, i, g, momentum);
         write(state_.force, i, g, force);
-        if (!has_submotion()) continue;
-        write(state_.submotion, i, g, part);
-        write(state_.submotion_rate, i, g, part_rate);
+        if (!has_projection()) continue;
+        write(state_.projected, i, g, part);
+        write(state_.projected_rate, i, g, part_rate);
       }
     }
   };
@@ -388,11 +388,11 @@ VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
     rows.add(connection, &velocity[joint_rows], velocity.data(), -1.0);
   };
   if (task_ != nullptr) {
-    rows.add(task_->task_inverse().transposed(), c.submotion.data(), c.pi.data(), -1.0);
+    rows.add(task_->task_inverse().transposed(), c.projected.data(), c.pi.data(), -1.0);
     rows.write(transposed(task_->extended_jacobian), c.pi.data(), change_.data(), -1.0);
   }
   // The momenta conjugate to the velocity, at which it is fixed, less their change.
-  subtract(task_ ? change_.data() : is_decoupled_ ? c.submotion.data() : nullptr, c.momentum);
+  subtract(task_ ? change_.data() : is_decoupled_ ? c.projected.data() : nullptr, c.momentum);
   solve(is_decoupled_ ? -1.0 : 1.0, is_decoupled_ ? c.momentum : difference_, c.velocity);
   for (int i = 0; i < nv; ++i) std::copy_n(row(c.force, i), width, row(c.rate, i));
   // The slope of the kinetic energy changes with the velocity as its momenta do with the joints.
@@ -406,12 +406,12 @@ VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
   if (drag_slopes_.size() > 0) rows.add(drag_slopes_, c.velocity.data(), c.rate.data(), -1.0);
   if (task_ != nullptr) {
     rows.add({twist_coadjoint_.data(), b, b, b, 1}, change_.data(), c.rate.data());
-    subtract(change_.data(), c.submotion);
-    solve(1.0, difference_, submotion_velocity_);
+    subtract(change_.data(), c.projected);
+    solve(1.0, difference_, projected_velocity_);
     double* null_rows = row(c.pi_rate, task_->rows());
     rows.add(transposed(task_->inverse), c.rate.data(), c.pi_rate.data());
-    rows.add(task_->task_inverse().transposed(), c.submotion_rate.data(), c.pi_rate.data(), -1.0);
-    rows.add(task_->force_by_null_velocity, submotion_velocity_.data(), c.pi_rate.data());
+    rows.add(task_->task_inverse().transposed(), c.projected_rate.data(), c.pi_rate.data(), -1.0);
+    rows.add(task_->force_by_null_velocity, projected_velocity_.data(), c.pi_rate.data());
     rows.add(task_->basis_rate, change_.data(), null_rows);
     rows.add({state_.pi.data(), nv, n, stride, 1}, &c.velocity[joint_rows], c.pi_rate.data());
     rows.add({&state_.pi[base_column_], nv, b, stride, 1}, c.velocity.data(), c.pi_rate.data());
@@ -420,12 +420,12 @@ VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
     rows.write(task_->null_space.axes(), null_rows, row(c.rate, task_->rows()));
   }
   if (!is_decoupled_) return;
-  subtract(c.submotion_rate.data(), c.rate);
+  subtract(c.projected_rate.data(), c.rate);
   for (int i = b; i < nv; ++i)
     for (std::size_t k = row_offset(i); k < row_offset(i) + width; ++k)
-      c.rate[k] -= c.submotion_rate[k];
+      c.rate[k] -= c.projected_rate[k];
   rows.add(connection.transposed(), difference_.data(), &c.rate[joint_rows]);
-  rows.add({connection_rate_.data(), n, b, 1, n}, c.submotion.data(), &c.rate[joint_rows]);
+  rows.add({connection_rate_.data(), n, b, 1, n}, c.projected.data(), &c.rate[joint_rows]);
   rows.add({connection_slope_.data(), n, n, padded_n, 1}, &c.velocity[joint_rows],
            &c.rate[joint_rows], -1.0);
 }
@@ -435,12 +435,12 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
   const auto b_size = static_cast<std::size_t>(b), n_size = static_cast<std::size_t>(n);
   if (is_decoupled_) {
     for (std::size_t i = 0; i < n_size; ++i) {
-      const double* part_row = row(state_.submotion, b + static_cast<int>(i));
+      const double* part_row = row(state_.projected, b + static_cast<int>(i));
       std::copy(part_row, part_row + base_column_, &connection_slope_[i * base_column_]);
       for (std::size_t k = 0; k < b_size; ++k) {
         const double factor = connection_[k * n_size + i];
         for (std::size_t j = 0; j < base_column_; ++j) {
-          connection_slope_[i * base_column_ + j] -= factor * state_.submotion[k * stride_ + j];
+          connection_slope_[i * base_column_ + j] -= factor * state_.projected[k * stride_ + j];
         }
       }
     }
@@ -478,7 +478,7 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
   const int b = tree.b_, nv = b + tree.n_, count = tree.body_count() + (b > 0 ? 1 : 0);
   Columns& c = parameters_;
   for (int body = tree.body_count() - count, block = 0; block < count; ++body, ++block) {
-    for (auto* matrix : {&c.momentum, &c.submotion, &c.submotion_rate, &c.force, &c.pi, &c.pi_rate})
+    for (auto* matrix : {&c.momentum, &c.projected, &c.projected_rate, &c.force, &c.pi, &c.pi_rate})
       for (int i = 0; i < nv; ++i) std::fill_n(row(*matrix, i), kParameters, 0.0);
     const Tree::Frame body_frame = tree.placement({body, Matrix3d::Identity(), Vector3d::Zero()});
     const Screw twist = tree.twist_of(body), relative = twist - tree.base_twist_;
@@ -487,13 +487,13 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
                                 : root;
     };
     const Group& body_group = groups_[static_cast<std::size_t>(std::max(0, body)) / kLaneCount];
-    const Screw part = part_of(submotion_twist_, body_group.twist);
+    const Screw part = part_of(projected_twist_, body_group.twist);
     const Screw body_twist = in_axes_of(body_frame, twist),
                 body_part = in_axes_of(body_frame, part);
     const Screw body_field = in_axes_of(body_frame, {field_, Vector3d::Zero()});
     const Screw body_part_rate =
         in_axes_of(body_frame,
-                   part_of(submotion_twist_rate_, body_group.twist_rate) - bracket(relative, part));
+                   part_of(projected_twist_rate_, body_group.twist_rate) - bracket(relative, part));
     // What a twist, its rate along the motion and its change with the velocity pair with.
     const auto add = [&](int i, const Screw& s, const Screw& s_rate, const Screw& ad_screw) {
       double regressor[kParameters];
@@ -506,10 +506,10 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
       pair(c.momentum, body_screw, body_twist);
       pair(c.force, body_screw, body_field);
       if (i >= b) pair(c.force, in_axes_of(body_frame, ad_screw), body_twist);
-      if (!has_submotion()) return;
-      pair(c.submotion, body_screw, body_part);
-      pair(c.submotion_rate, body_screw, body_part_rate);
-      pair(c.submotion_rate, in_axes_of(body_frame, s_rate - bracket(relative, s)), body_part);
+      if (!has_projection()) return;
+      pair(c.projected, body_screw, body_part);
+      pair(c.projected_rate, body_screw, body_part_rate);
+      pair(c.projected_rate, in_axes_of(body_frame, s_rate - bracket(relative, s)), body_part);
     };
     for (int k = 0; k < b; ++k) add(k, tree.base_unit_twist(k), {}, {});
     for (int j = body; j >= 0; j = tree.joints_[static_cast<std::size_t>(j)].parent) {

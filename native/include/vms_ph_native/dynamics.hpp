@@ -57,15 +57,15 @@ class TreeDerivatives {
         field_cross[3];  ///< ad(V) S; of a subtree; field x axis
     LaneRow weight[3];   ///< of a subtree: mass times the velocity of its centre, less the fluid's
     LaneRow screw_rate[6], inertia_rate[10], unit_momentum_rate[6];
-    // Of a submotion, that with locked joints or in the null space of a task; and rates.
+    // Of the projected motion, with locked joints or in the null space of a task; and rates.
     LaneRow twist[6], twist_rate[6], momentum[6], momentum_rate[6];
-    LaneRow submotion_ad_screw[6], submotion_change[6], ad_screw_rate[6], change_rate[6];
+    LaneRow projected_ad_screw[6], projected_change[6], ad_screw_rate[6], change_rate[6];
   };
-  /// Columns of derivatives, (nv,stride) each: of the momenta of the motion and of a submotion at
-  /// fixed velocities, the rate of the latter, the forces, and what follows; of the momenta of a
+  /// Columns of derivatives, (nv,stride) each: of the momenta of the motion and of the projected
+  /// one at fixed velocities, the rate of that, the forces, and what follows; of the momenta of a
   /// task at fixed M v, and of their rates as far as known.
   struct Columns {
-    std::vector<double> momentum, submotion, submotion_rate, force, velocity, rate, pi, pi_rate;
+    std::vector<double> momentum, projected, projected_rate, force, velocity, rate, pi, pi_rate;
   };
   friend class TaskDerivatives;
   struct alignas(Lanes) AddedMassRate {
@@ -79,7 +79,7 @@ class TreeDerivatives {
   }
   double* row(std::vector<double>& matrix, int i) const noexcept { return &matrix[row_offset(i)]; }
   std::size_t row_offset(int i) const noexcept { return static_cast<std::size_t>(i) * stride_; }
-  bool has_submotion() const noexcept { return is_decoupled_ || task_ != nullptr; }
+  bool has_projection() const noexcept { return is_decoupled_ || task_ != nullptr; }
   void clear_columns(const Tree& tree, bool is_task) noexcept;
   template <class IsWet>
   void compute_groups(Tree& tree, const Screw& p_rate, IsWet is_wet) noexcept;
@@ -98,9 +98,9 @@ class TreeDerivatives {
   std::vector<double> ancestors_, descendants_;  ///< of bodies: ones where one moves another
   Columns state_, parameters_;
   Eigen::Vector3d field_ = Eigen::Vector3d::Zero();
-  Screw submotion_twist_, submotion_twist_rate_;  ///< of the base
+  Screw projected_twist_, projected_twist_rate_;  ///< of the base
   std::vector<double> friction_slopes_;
-  std::vector<double> difference_, change_, submotion_velocity_;  ///< as in Columns, intermediate
+  std::vector<double> difference_, change_, projected_velocity_;  ///< as in Columns, intermediate
   /// Inverses of locked and shape inertia, A and its rate, ad_v^T, `ad_._^T p`, slope of A^T p.
   std::vector<double> locked_inverse_, shape_inverse_, connection_, connection_rate_,
       twist_coadjoint_, momentum_coadjoint_, connection_slope_;
