@@ -34,9 +34,9 @@ void read(const py::dict& fields, const char* name, Field& field, Others&&... ot
 
 MechanismBody body_of(const py::dict& fields) {
   MechanismBody body;
-  read(fields, "momentum", body.momentum, "pose", body.pose, "pose_rate", body.pose_rate, "mass",
-       body.mass, "inertia", body.inertia, "inverse_inertia", body.inverse_inertia, "weight",
-       body.weight);
+  read(fields, "momentum", body.momentum_index, "pose", body.pose_index, "pose_rate",
+       body.pose_rate_index, "mass", body.mass, "inertia", body.inertia, "inverse_inertia",
+       body.inverse_inertia, "weight", body.weight);
   return body;
 }
 
@@ -56,12 +56,12 @@ MechanismJoint joint_of(const py::dict& fields) {
   joint.dual_basis = dual_basis.matrix(dofs, 6, "dual_basis");
   joint.constraints = constraints.matrix(6 - dofs, 6, "constraints");
   joint.friction = static_cast<FrictionKind>(get<int>(fields, "friction"));
-  read(fields, "position", joint.position, "position_rate", joint.position_rate, "has_spring",
+  read(fields, "position", joint.position_index, "position_rate", joint.rate_index, "has_spring",
        joint.has_spring, "stiffness", joint.stiffness, "rest", joint.rest_position, "rotor",
-       joint.rotor, "armature", joint.armature, "friction_tensor", joint.friction_tensor, "viscous",
-       joint.damping, "dry", joint.dry_friction, "slip", joint.slip_speed, "softening",
+       joint.rotor_index, "armature", joint.armature, "friction_tensor", joint.friction_tensor,
+       "viscous", joint.damping, "dry", joint.dry_friction, "slip", joint.slip_speed, "softening",
        joint.thermal_softening, "reference", joint.reference_theta, "heat", joint.heat, "effort",
-       joint.effort, "effort_1", joint.effort_1, "effort_2", joint.effort_2);
+       joint.effort_index, "effort_1", joint.effort_index_1, "effort_2", joint.effort_index_2);
   return joint;
 }
 

@@ -92,13 +92,13 @@ void MechanismTree::build_tree() {
 void MechanismTree::set_configuration(const double* x) {
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     const MechanismBody& description = parts_.bodies[i];
-    bodies[i].momentum = rigid::read_twist(x + description.momentum);
+    bodies[i].momentum = rigid::read_twist(x + description.momentum_index);
     bodies[i].velocity = velocity_of(description, bodies[i].momentum);
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
     Joint& joint = joints[j];
-    const double* q = x + description.position;
+    const double* q = x + description.position_index;
     if (has_matrix_position(description)) {
       joint.joint_pose = relative_pose(description, q);
     } else {
@@ -133,8 +133,8 @@ void MechanismTree::find_rates(const double* x) {
     const MechanismJoint& description = parts_.joints[j];
     Joint& joint = joints[j];
     joint.first_twist = joint.first_to_joint.act_inv(velocity(description.body_1));
-    if (description.rotor >= 0) {
-      joint.rate[0] = x[description.rotor] / description.armature;
+    if (description.rotor_index >= 0) {
+      joint.rate[0] = x[description.rotor_index] / description.armature;
     } else {
       const Twist relative_twist =
           joint.offset_2.act_inv(velocity(description.body_2)) - joint.first_twist;
@@ -245,7 +245,7 @@ void MechanismTree::solve_tree() {
 Twist MechanismTree::opening(std::size_t joint, const double* x) const {
   const auto pose_in_space = [&](int body, const SE3& frame) {
     if (body < 0) return frame;
-    return SE3::read(x + parts_.bodies[static_cast<std::size_t>(body)].pose) * frame;
+    return SE3::read(x + parts_.bodies[static_cast<std::size_t>(body)].pose_index) * frame;
   };
   const SE3 pose_1 = pose_in_space(parts_.joints[joint].body_1, joints[joint].first_to_joint);
   const SE3 pose_2 = pose_in_space(parts_.joints[joint].body_2, joints[joint].offset_2);
