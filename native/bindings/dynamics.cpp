@@ -263,8 +263,8 @@ struct DerivativeArrays {
   std::vector<double*> data;
   std::vector<py::ssize_t> sizes;
 
-  DerivativeArrays(const Dynamics& d, bool with_parameters, py::ssize_t count) {
-    const py::ssize_t nv = d.nv(), parameter_count = with_parameters ? 10 * d.body_count() : 0;
+  DerivativeArrays(const Dynamics& d, bool has_parameters, py::ssize_t count) {
+    const py::ssize_t nv = d.nv(), parameter_count = has_parameters ? 10 * d.body_count() : 0;
     for (const py::ssize_t width : {nv, nv, parameter_count, nv, nv, nv, parameter_count}) {
       arrays.push_back(count >= 0 ? empty({count, nv, width}) : empty({nv, width}));
       data.push_back(arrays.back().mutable_data());
@@ -305,13 +305,12 @@ struct RateFunctions {
   }
 
   /// Their derivatives; None likewise.
-  static py::object rate_derivatives(Dynamics& d, const FormArgument& argument,
-                                     bool with_parameters, const Numbers& q, const Numbers& z,
-                                     Fields... fields) {
+  static py::object rate_derivatives(Dynamics& d, const FormArgument& argument, bool has_parameters,
+                                     const Numbers& q, const Numbers& z, Fields... fields) {
     const StateArguments arguments(d, q, z, {fields...});
     const Form form(argument, d);
     if (!arguments.is_valid) return py::none();
-    DerivativeArrays arrays(d, with_parameters, -1);
+    DerivativeArrays arrays(d, has_parameters, -1);
     const bool is_regular = at_state(d, q).rate_derivatives(
         form.is_decoupled, arguments.momenta, arguments.efforts, arrays.at(0), form.task_space());
     return is_regular ? py::object(arrays.tuple()) : py::none();
@@ -331,11 +330,11 @@ struct RateFunctions {
   }
 
   static py::object batch_derivatives(Batch& batch, const FormArgument& argument,
-                                      bool with_parameters, const Numbers& q, const Numbers& z,
+                                      bool has_parameters, const Numbers& q, const Numbers& z,
                                       Fields... fields) {
     const BatchArguments states(batch.first_workspace(), q, z, {fields...});
     const Form form(argument, batch.first_workspace());
-    DerivativeArrays arrays(batch.first_workspace(), with_parameters, states.count);
+    DerivativeArrays arrays(batch.first_workspace(), has_parameters, states.count);
     std::atomic<bool> is_regular{true};
     states.for_each(batch, [&](Dynamics& d, py::ssize_t i, const double* z_i,
                                const Efforts& efforts) {

@@ -384,9 +384,9 @@ bool are_unit(const std::vector<Model::UnitSlice>& slices, const double* q,
 }
 
 void Model::integrate(const ConstVector& q, const ConstVector& dv,
-                      Eigen::Ref<Eigen::VectorXd> result, bool keep_base_position) const noexcept {
+                      Eigen::Ref<Eigen::VectorXd> result, bool keeps_base_position) const noexcept {
   integrate_joints(q, dv, result);
-  if (b_ > 0) integrate_base(b_, q.data(), dv.data(), keep_base_position, result.data());
+  if (b_ > 0) integrate_base(b_, q.data(), dv.data(), keeps_base_position, result.data());
 }
 
 void Model::integrate_joints(const ConstVector& q, const ConstVector& dv,

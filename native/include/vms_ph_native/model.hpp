@@ -195,7 +195,7 @@ class Model {
   /// Write the configuration (nq,) reached from q by the constant velocity dv (nv,) in unit time;
   /// the position of the base may be left as it is, or all of the base.
   void integrate(const ConstVector& q, const ConstVector& dv, Eigen::Ref<Eigen::VectorXd> result,
-                 bool keep_base_position = false) const noexcept;
+                 bool keeps_base_position = false) const noexcept;
   void integrate_joints(const ConstVector& q, const ConstVector& dv,
                         Eigen::Ref<Eigen::VectorXd> result) const noexcept;
 

@@ -168,10 +168,10 @@ void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) no
 }
 
 void DiscreteGradient::set_guess(const SolverState& x, double t, double dt,
-                                 bool ignore_past_steps) noexcept {
+                                 bool ignores_past_steps) noexcept {
   const int nv = robot_.tree.nv();
   FixedPointSolver& solver = ports_->has_efforts ? forced_solver_ : free_solver_;
-  if (!ignore_past_steps && x.past_steps.count == PastSteps::kMaxSteps) {
+  if (!ignores_past_steps && x.past_steps.count == PastSteps::kMaxSteps) {
     x.past_steps.extrapolate(t + 0.5 * dt, solver.unknown.head(nv + 1));
   } else {
     centroidal_motion(x, q_mid_, v_mid_);

@@ -106,7 +106,7 @@ class DiscreteGradient final : public Stepper {
   };
 
   bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& image) noexcept;
-  void set_guess(const SolverState& x, double t, double dt, bool ignore_past_steps) noexcept;
+  void set_guess(const SolverState& x, double t, double dt, bool ignores_past_steps) noexcept;
   Energy evaluate_energy(const Eigen::VectorXd& q, const Eigen::Vector3d& angular_momentum,
                          const Eigen::VectorXd& pi) noexcept;
   /// The factor for correct_momenta() that closes the energy balance.

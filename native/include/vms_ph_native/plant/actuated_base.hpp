@@ -185,7 +185,7 @@ class ActuatedBase {
  public:
   /// @param dt  length of the steps, s.
   /// @throws ModelError  actuators of another kind of base, or more than the core serves.
-  ActuatedBase(const Model& model, std::optional<BaseActuators> actuators, double dt);
+  ActuatedBase(const Model& model, std::optional<BaseActuators> base_actuators, double dt);
 
   /// Return to the start, where rotors turn as they do when a wrench (b,) has long been commanded;
   /// failures remain.
