@@ -96,7 +96,7 @@ Contenders dynamics(const Model& model) {
   };
   add_rate("StandardForm rate", false);
   add_rate("DecoupledForm rate", true);
-  const auto add_derivatives = [&](const char* name, bool is_decoupled, bool by_parameters,
+  const auto add_derivatives = [&](const char* name, bool is_decoupled, bool has_parameters,
                                    bool is_task = false) {
     add(name, [=](Fixture& f, Vector q, Vector v, const VectorXd& force) {
       f.dynamics.set_configuration(q.data());
@@ -104,7 +104,7 @@ Contenders dynamics(const Model& model) {
       const int nv = f.model.nv(), size = nv * nv,
                 parameter_size = 10 * nv * f.dynamics.body_count();
       RateDerivatives outputs{out, out + size, out + 2 * size, out + 3 * size, out + 4 * size};
-      if (by_parameters) {
+      if (has_parameters) {
         outputs.velocity_by_parameters = out + 5 * size;
         outputs.rate_by_parameters = out + 5 * size + parameter_size;
       }

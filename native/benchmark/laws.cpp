@@ -59,7 +59,7 @@ struct LawRun {
     const double joint_offset = model.base() == Base::fixed ? 0.4 : 0.0;
     Eigen::VectorXd mid_range = Eigen::VectorXd::Zero(model.nv());
     for (int i = 0; i < model.n(); ++i) {
-      const double centre = 0.5 * (model.lower()[i] + model.upper()[i]);
+      const double centre = 0.5 * (model.min_position()[i] + model.max_position()[i]);
       mid_range[model.b() + i] = joint_offset + (std::isfinite(centre) ? centre : 0.0);
     }
     for (int k = 0; k < 256; ++k) {

@@ -127,12 +127,12 @@ struct Form {
       is_decoupled = *decoupled_flag;
       return;
     }
-    const auto& [parts, reference, singular_below] = std::get<1>(argument);
-    task = TaskForm{{}, reference.rows(d.nv(), "the basis"), singular_below};
+    const auto& [frame_rows, reference, min_sigma] = std::get<1>(argument);
+    task = TaskForm{{}, reference.rows(d.nv(), "the basis"), min_sigma};
     Eigen::Index rows = task->reference.rows();
     bool is_valid = rows > 0 && rows < d.nv();
-    for (const auto& [frame, first_row, row_count] : parts) {
-      task->parts.push_back({checked_frame(d, frame), first_row, row_count});
+    for (const auto& [frame, first_row, row_count] : frame_rows) {
+      task->frame_rows.push_back({checked_frame(d, frame), first_row, row_count});
       is_valid = is_valid && first_row >= 0 && first_row < 6 && row_count > 0 &&
                  row_count <= 6 - first_row;
       rows += is_valid ? row_count : 0;
@@ -263,8 +263,8 @@ struct DerivativeArrays {
   std::vector<double*> data;
   std::vector<py::ssize_t> sizes;
 
-  DerivativeArrays(const Dynamics& d, bool with_parameters, py::ssize_t count) {
-    const py::ssize_t nv = d.nv(), parameter_count = with_parameters ? 10 * d.body_count() : 0;
+  DerivativeArrays(const Dynamics& d, bool has_parameters, py::ssize_t count) {
+    const py::ssize_t nv = d.nv(), parameter_count = has_parameters ? 10 * d.body_count() : 0;
     for (const py::ssize_t width : {nv, nv, parameter_count, nv, nv, nv, parameter_count}) {
       arrays.push_back(count >= 0 ? empty({count, nv, width}) : empty({nv, width}));
       data.push_back(arrays.back().mutable_data());
@@ -284,13 +284,13 @@ struct DerivativeArrays {
   }
 };
 
-/// Functions of the efforts, of which Python passes the parts of EffortArguments.
-template <class... Parts>
+/// Functions of the efforts, of which Python passes the fields of EffortArguments.
+template <class... Fields>
 struct RateFunctions {
   /// The rates of a form; None where an argument is not valid, for Python to say why.
   static py::object rate(Dynamics& d, bool is_decoupled, const Numbers& q, const Numbers& z,
-                         Parts... parts) {
-    const StateArguments arguments(d, q, z, {parts...});
+                         Fields... fields) {
+    const StateArguments arguments(d, q, z, {fields...});
     if (!arguments.is_valid) return py::none();
     at_state(d, q);
     Array qdot = new_velocity(d), zdot = new_velocity(d);
@@ -305,13 +305,12 @@ struct RateFunctions {
   }
 
   /// Their derivatives; None likewise.
-  static py::object rate_derivatives(Dynamics& d, const FormArgument& argument,
-                                     bool with_parameters, const Numbers& q, const Numbers& z,
-                                     Parts... parts) {
-    const StateArguments arguments(d, q, z, {parts...});
+  static py::object rate_derivatives(Dynamics& d, const FormArgument& argument, bool has_parameters,
+                                     const Numbers& q, const Numbers& z, Fields... fields) {
+    const StateArguments arguments(d, q, z, {fields...});
     const Form form(argument, d);
     if (!arguments.is_valid) return py::none();
-    DerivativeArrays arrays(d, with_parameters, -1);
+    DerivativeArrays arrays(d, has_parameters, -1);
     const bool is_regular = at_state(d, q).rate_derivatives(
         form.is_decoupled, arguments.momenta, arguments.efforts, arrays.at(0), form.task_space());
     return is_regular ? py::object(arrays.tuple()) : py::none();
@@ -319,8 +318,8 @@ struct RateFunctions {
 
   /// The same of many states.
   static py::tuple batch_rates(Batch& batch, bool is_decoupled, const Numbers& q, const Numbers& z,
-                               Parts... parts) {
-    const BatchArguments states(batch.first_workspace(), q, z, {parts...});
+                               Fields... fields) {
+    const BatchArguments states(batch.first_workspace(), q, z, {fields...});
     Array qdot = empty({states.count, states.nv}), zdot = empty({states.count, states.nv});
     double *qdot_rows = qdot.mutable_data(), *zdot_rows = zdot.mutable_data();
     states.for_each(
@@ -331,11 +330,11 @@ struct RateFunctions {
   }
 
   static py::object batch_derivatives(Batch& batch, const FormArgument& argument,
-                                      bool with_parameters, const Numbers& q, const Numbers& z,
-                                      Parts... parts) {
-    const BatchArguments states(batch.first_workspace(), q, z, {parts...});
+                                      bool has_parameters, const Numbers& q, const Numbers& z,
+                                      Fields... fields) {
+    const BatchArguments states(batch.first_workspace(), q, z, {fields...});
     const Form form(argument, batch.first_workspace());
-    DerivativeArrays arrays(batch.first_workspace(), with_parameters, states.count);
+    DerivativeArrays arrays(batch.first_workspace(), has_parameters, states.count);
     std::atomic<bool> is_regular{true};
     states.for_each(batch, [&](Dynamics& d, py::ssize_t i, const double* z_i,
                                const Efforts& efforts) {

@@ -84,10 +84,10 @@ py::object law_by_name(const std::string& name, const Model& model,
 }
 
 /// A part of a reference; not a number, as little a reference, for an array of another shape.
-template <class Part>
-std::optional<Part> reference_field(const MaybeNumbers& numbers) {
+template <class Field>
+std::optional<Field> reference_field(const MaybeNumbers& numbers) {
   if (!numbers) return std::nullopt;
-  Part field = Part::Constant(std::numeric_limits<double>::quiet_NaN());
+  Field field = Field::Constant(std::numeric_limits<double>::quiet_NaN());
   numbers->write_if_it_fits(field);
   return field;
 }

@@ -16,9 +16,9 @@ namespace vms_ph {
 namespace {
 
 template <typename T>
-T get(const py::dict& part, const char* name) {
+T get(const py::dict& fields, const char* name) {
   py::detail::make_caster<T> value;
-  if (!part.contains(name) || !value.load(part[name], true)) {
+  if (!fields.contains(name) || !value.load(fields[name], true)) {
     throw ModelError(std::string("a part of a mechanism has no '") + name +
                      "' of the kind that it must be");
   }
@@ -27,41 +27,41 @@ T get(const py::dict& part, const char* name) {
 
 /// Read fields of a part, each after its name.
 template <class Field, class... Others>
-void read(const py::dict& part, const char* name, Field& field, Others&&... others) {
-  field = get<Field>(part, name);
-  if constexpr (sizeof...(others) > 0) read(part, others...);
+void read(const py::dict& fields, const char* name, Field& field, Others&&... others) {
+  field = get<Field>(fields, name);
+  if constexpr (sizeof...(others) > 0) read(fields, others...);
 }
 
-MechanismBody body_of(const py::dict& part) {
+MechanismBody body_of(const py::dict& fields) {
   MechanismBody body;
-  read(part, "momentum", body.momentum, "pose", body.pose, "pose_rate", body.pose_rate, "mass",
-       body.mass, "inertia", body.inertia, "inverse_inertia", body.inverse_inertia, "weight",
-       body.weight);
+  read(fields, "momentum", body.momentum_index, "pose", body.pose_index, "pose_rate",
+       body.pose_rate_index, "mass", body.mass, "inertia", body.inertia, "inverse_inertia",
+       body.inverse_inertia, "weight", body.weight);
   return body;
 }
 
-MechanismJoint joint_of(const py::dict& part) {
+MechanismJoint joint_of(const py::dict& fields) {
   MechanismJoint joint;
-  read(part, "body_1", joint.body_1, "body_2", joint.body_2, "offset_1", joint.offset_1, "offset_2",
-       joint.offset_2, "angle_per_unit", joint.angle_per_unit, "shift_per_unit",
+  read(fields, "body_1", joint.body_1, "body_2", joint.body_2, "offset_1", joint.offset_1,
+       "offset_2", joint.offset_2, "angle_per_unit", joint.angle_per_unit, "shift_per_unit",
        joint.shift_per_unit);
-  joint.kind = static_cast<PairKind>(get<int>(part, "kind"));
-  const auto subspace = get<Numbers>(part, "subspace"),
-             dual_basis = get<Numbers>(part, "dual_basis"),
-             constraints = get<Numbers>(part, "constraints");
-  const Eigen::Index freedoms = subspace.any_matrix().cols();
-  if (freedoms < 1 || freedoms > 3) throw ModelError("a joint has one to three freedoms");
-  joint.freedoms = static_cast<int>(freedoms);
-  joint.subspace = subspace.matrix(6, freedoms, "subspace");
-  joint.dual_basis = dual_basis.matrix(freedoms, 6, "dual_basis");
-  joint.constraints = constraints.matrix(6 - freedoms, 6, "constraints");
-  joint.friction = static_cast<FrictionKind>(get<int>(part, "friction"));
-  read(part, "position", joint.position, "position_rate", joint.position_rate, "has_spring",
+  joint.kind = static_cast<JointKind>(get<int>(fields, "kind"));
+  const auto subspace = get<Numbers>(fields, "subspace"),
+             dual_basis = get<Numbers>(fields, "dual_basis"),
+             constraints = get<Numbers>(fields, "constraints");
+  const Eigen::Index dofs = subspace.any_matrix().cols();
+  if (dofs < 1 || dofs > 3) throw ModelError("a joint has one to three freedoms");
+  joint.dofs = static_cast<int>(dofs);
+  joint.subspace = subspace.matrix(6, dofs, "subspace");
+  joint.dual_basis = dual_basis.matrix(dofs, 6, "dual_basis");
+  joint.constraints = constraints.matrix(6 - dofs, 6, "constraints");
+  joint.friction = static_cast<FrictionKind>(get<int>(fields, "friction"));
+  read(fields, "position", joint.position_index, "position_rate", joint.rate_index, "has_spring",
        joint.has_spring, "stiffness", joint.stiffness, "rest", joint.rest_position, "rotor",
-       joint.rotor, "armature", joint.armature, "friction_tensor", joint.friction_tensor, "viscous",
-       joint.damping, "dry", joint.dry_friction, "slip", joint.slip_speed, "softening",
-       joint.softening, "reference", joint.reference_theta, "heat", joint.heat, "effort",
-       joint.effort, "effort_1", joint.effort_1, "effort_2", joint.effort_2);
+       joint.rotor_index, "armature", joint.armature, "friction_tensor", joint.friction_tensor,
+       "viscous", joint.damping, "dry", joint.dry_friction, "slip", joint.slip_speed, "softening",
+       joint.thermal_softening, "reference", joint.reference_theta, "heat", joint.heat, "effort",
+       joint.effort_index, "effort_1", joint.effort_index_1, "effort_2", joint.effort_index_2);
   return joint;
 }
 

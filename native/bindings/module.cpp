@@ -52,10 +52,10 @@ ModelParts parts_of(const py::object& robot) {
     ModelParts::Joint joint_parts;
     joint_parts.name = py::cast<std::string>(entry(names));
     joint_parts.kind = py::cast<std::string>(joint.attr("shortname")());
-    joint_parts.freedoms = py::cast<int>(joint.attr("nv"));
+    joint_parts.dofs = py::cast<int>(joint.attr("nv"));
     joint_parts.parent = py::cast<std::size_t>(entry(parents));
     joint_parts.placement = py::cast<Eigen::Matrix4d>(entry(placements).attr("homogeneous"));
-    if (joint_parts.freedoms == 1) read_subspace(joint, neutral, joint_parts);
+    if (joint_parts.dofs == 1) read_subspace(joint, neutral, joint_parts);
     joint_parts.mass = py::cast<double>(inertia.attr("mass"));
     joint_parts.centre = vector_of<3>(inertia.attr("lever"));
     joint_parts.inertia = py::cast<Eigen::Matrix3d>(inertia.attr("inertia"));
@@ -72,8 +72,8 @@ ModelParts parts_of(const py::object& robot) {
            py::cast<Eigen::Matrix4d>(frame.attr("placement").attr("homogeneous"))});
     }
   }
-  parts.lower = flatten(robot.attr("lowerPositionLimit"));
-  parts.upper = flatten(robot.attr("upperPositionLimit"));
+  parts.min_q = flatten(robot.attr("lowerPositionLimit"));
+  parts.max_q = flatten(robot.attr("upperPositionLimit"));
   parts.armature = flatten(robot.attr("armature"));
   parts.damping = flatten(robot.attr("damping"));
   const bool is_pinocchio_4 = py::hasattr(robot, "upperEffortLimit");  // of Pinocchio 4

@@ -94,8 +94,8 @@ void WrenchFeedback::restart() noexcept {
   ramp_.follow(false, 0.0);
 }
 
-double WrenchFeedback::follow(const Twist* measured, double gain, const Twist& twist,
-                              double damping_power, double h, double dt) noexcept {
+double WrenchFeedback::update_gain(const Twist* measured, double gain, const Twist& twist,
+                                   double damping_power, double h, double dt) noexcept {
   const bool is_measured = measured && (measured->array().abs() <= kLargestWrench).all();
   double energy_change = kDampingShare * std::max(0.0, damping_power) * dt;
   if (is_measured) {
@@ -251,9 +251,9 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   const Push* active_push = update_push(reference, dt);
   const Pose error = se3::inverse(tool_reference_.pose()) * tool_pose();
   compute_jacobian();
-  const double feedback_gain =
-      wrench_feedback_.follow(active_push ? nullptr : &wrench_, 1.0 / gains.inertia_share - 1.0,
-                              product<Twist>(jacobian_, d_.v()), effort_.task_damping_power, h, dt);
+  const double feedback_gain = wrench_feedback_.update_gain(
+      active_push ? nullptr : &wrench_, 1.0 / gains.inertia_share - 1.0,
+      product<Twist>(jacobian_, d_.v()), effort_.task_damping_power, h, dt);
   AxisGains axis_gains = update_axis_gains(spring_share, 1.0 + feedback_gain, dt);
   double supplied_power = 0.0;  // by changes, W
   // Secants approach the bound of the energy, which a limit makes concave in the stiffness.

@@ -49,7 +49,7 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired_torque,
                                    double max_power, double dt) noexcept {
   VectorV torque = desired_torque;
   reason_.clear();
-  const double desired_power = limited.max_power = desired_torque.dot(joint_velocities);
+  const double desired_power = limit_demand.max_power = desired_torque.dot(joint_velocities);
   if (0.0 < max_power && max_power < desired_power) {
     const double static_power = static_effort.dot(joint_velocities);
     const double share =
@@ -59,7 +59,7 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired_torque,
   }
   const double span = last_dt_ ? std::min({dt, *last_dt_, model_.command_period()}) : kInfinity;
   const double largest_change = (torque - last_torque_).lpNorm<Eigen::Infinity>();
-  limited.max_torque_rate = largest_change / std::max(span, 1e-9);
+  limit_demand.max_torque_rate = largest_change / std::max(span, 1e-9);
   const double max_change = max_torque_rate * span;
   if (max_torque_rate > 0.0 && largest_change > max_change + 1e-12) {
     torque = last_torque_ + (torque - last_torque_).cwiseMax(-max_change).cwiseMin(max_change);

@@ -223,10 +223,10 @@ constexpr double kMultiplierRounding = 1e-13;
 
 BoundedLeastSquares::BoundedLeastSquares(const Eigen::MatrixXd& A) { set_matrix(A); }
 
-void BoundedLeastSquares::set_matrix(const Eigen::MatrixXd& A, double share) noexcept {
+void BoundedLeastSquares::set_matrix(const Eigen::MatrixXd& A, double trace_share) noexcept {
   A_transposed_ = A.transpose();
   H_.noalias() = A_transposed_.lazyProduct(A);
-  if (share > 0.0) H_.diagonal().array() += share * H_.trace();
+  if (trace_share > 0.0) H_.diagonal().array() += trace_share * H_.trace();
   regularisation_ = kRegularisation * std::max(H_.trace(), 1e-300);
   H_.diagonal().array() += regularisation_;
 }

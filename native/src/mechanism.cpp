@@ -20,8 +20,8 @@ using Body = MechanismTree::Body;
 namespace {
 
 double damping_at(const MechanismJoint& joint, double theta) {
-  if (joint.softening == 0.0) return joint.damping;
-  return joint.damping * std::exp(-joint.softening * (theta - joint.reference_theta));
+  if (joint.thermal_softening == 0.0) return joint.damping;
+  return joint.damping * std::exp(-joint.thermal_softening * (theta - joint.reference_theta));
 }
 
 double friction_coefficient(const MechanismJoint& joint, double rate, double theta) {
@@ -31,7 +31,7 @@ double friction_coefficient(const MechanismJoint& joint, double rate, double the
 }
 
 void set_relative_pose(const MechanismJoint& joint, const SE3& pose, double* q) {
-  if (joint.kind == PairKind::planar) {
+  if (joint.kind == JointKind::planar) {
     q[0] = pose.R(0, 0), q[1] = pose.R(0, 1), q[2] = pose.p[0];
     q[3] = pose.R(1, 0), q[4] = pose.R(1, 1), q[5] = pose.p[1];
   } else {
@@ -41,7 +41,7 @@ void set_relative_pose(const MechanismJoint& joint, const SE3& pose, double* q) 
 
 /// The components of a twist in which a planar or spherical joint moves.
 Eigen::Vector3i step_axes(const MechanismJoint& joint) {
-  return joint.kind == PairKind::planar ? Eigen::Vector3i(0, 1, 5) : Eigen::Vector3i(3, 4, 5);
+  return joint.kind == JointKind::planar ? Eigen::Vector3i(0, 1, 5) : Eigen::Vector3i(3, 4, 5);
 }
 
 Twist read_step(const MechanismJoint& joint, const double* u) {
@@ -66,27 +66,27 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   bool is_valid =
       smallest_size >= 0 && std::max({parts_.nx, parts_.rate_size, parts_.effort_size}) <= kMaxSize;
   for (const MechanismBody& body : parts_.bodies) {
-    is_valid = is_valid && fits(body.momentum, 6, smallest_size) &&
-               fits(body.pose, 16, parts_.nx) && fits(body.pose_rate, 6, smallest_size) &&
-               body.mass > 0.0;
+    is_valid = is_valid && fits(body.momentum_index, 6, smallest_size) &&
+               fits(body.pose_index, 16, parts_.nx) &&
+               fits(body.pose_rate_index, 6, smallest_size) && body.mass > 0.0;
   }
   for (const MechanismJoint& joint : parts_.joints) {
-    const int d = joint.freedoms;
+    const int d = joint.dofs;
     is_valid = is_valid && joint.body_1 >= -1 && joint.body_1 < body_count && joint.body_2 >= -1 &&
                joint.body_2 < body_count && joint.body_1 != joint.body_2 && d >= 1 && d <= 3 &&
                joint.subspace.cols() == d && joint.dual_basis.rows() == d &&
                joint.constraints.rows() == 6 - d &&
-               fits(joint.position, has_matrix_position(joint) ? 9 : d, parts_.nx) &&
-               fits(joint.position_rate, d, smallest_size) && joint.rotor < smallest_size &&
+               fits(joint.position_index, has_matrix_position(joint) ? 9 : d, parts_.nx) &&
+               fits(joint.rate_index, d, smallest_size) && joint.rotor_index < smallest_size &&
                (d == 3 || !has_matrix_position(joint)) &&
-               (joint.rotor < 0 || (d == 1 && joint.armature > 0.0)) &&
-               fits(joint.effort, d, parts_.effort_size) &&
-               fits(joint.effort_1, 6, parts_.effort_size) &&
-               fits(joint.effort_2, 6, parts_.effort_size) && joint.heat < heat_count &&
+               (joint.rotor_index < 0 || (d == 1 && joint.armature > 0.0)) &&
+               fits(joint.effort_index, d, parts_.effort_size) &&
+               fits(joint.effort_index_1, 6, parts_.effort_size) &&
+               fits(joint.effort_index_2, 6, parts_.effort_size) && joint.heat < heat_count &&
                (joint.friction == FrictionKind::none || joint.heat >= 0);
   }
   for (const MechanismHeat& heat : parts_.heats)
-    is_valid = is_valid && fits(heat.state, 1, smallest_size);
+    is_valid = is_valid && fits(heat.entropy_index, 1, smallest_size);
   for (const MechanismConduction& conduction : parts_.conductions)
     is_valid = is_valid && fits(conduction.source_heat, 1, heat_count) &&
                fits(conduction.sink_heat, 1, heat_count);
@@ -95,8 +95,8 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     if (!tree_->joints[j].is_loop) {
       const MechanismJoint& joint = parts_.joints[j];
-      tree_rows_ += joint.rotor < 0 ? 6 - joint.freedoms : 6;
-    } else if (parts_.joints[j].rotor >= 0) {
+      tree_rows_ += joint.rotor_index < 0 ? 6 - joint.dofs : 6;
+    } else if (parts_.joints[j].rotor_index >= 0) {
       throw std::invalid_argument("a joint that closes a loop has a rotor");
     }
   }
@@ -121,8 +121,8 @@ bool Mechanism::find_temperatures(const double* x) {
   bool is_valid = true;
   for (std::size_t k = 0; k < theta_.size(); ++k) {
     const MechanismHeat& heat = parts_.heats[k];
-    theta_[k] =
-        heat.capacity > 0.0 ? heat.theta * std::exp(x[heat.state] / heat.capacity) : parts_.theta_0;
+    theta_[k] = heat.capacity > 0.0 ? heat.theta * std::exp(x[heat.entropy_index] / heat.capacity)
+                                    : parts_.theta_0;
     is_valid = is_valid && theta_[k] > 0.0 && std::isfinite(theta_[k]);
   }
   return is_valid;
@@ -130,22 +130,22 @@ bool Mechanism::find_temperatures(const double* x) {
 
 // Writes the forces into the tree and everything but the rates of momenta into `rate`.
 void Mechanism::apply_forces(const double* flow, double* rate) {
-  for (const MechanismHeat& heat : parts_.heats) rate[heat.state] = 0.0;
+  for (const MechanismHeat& heat : parts_.heats) rate[heat.entropy_index] = 0.0;
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& description = parts_.bodies[k];
     Body& body = tree_->bodies[k];
     const Vector3d p = rigid::linear(body.momentum), L = rigid::angular(body.momentum);
     const Vector3d v = rigid::linear(body.velocity), w = rigid::angular(body.velocity);
-    rigid::write_twist(body.velocity, rate + description.pose_rate);
+    rigid::write_twist(body.velocity, rate + description.pose_rate_index);
     body.force += rigid::make_twist(p.cross(w), L.cross(w) + p.cross(v));  // beside gravity
-    if (flow) body.force += rigid::read_twist(flow + description.momentum);
+    if (flow) body.force += rigid::read_twist(flow + description.momentum_index);
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
     Joint& joint = tree_->joints[j];
-    const int d = description.freedoms;
-    std::copy_n(joint.rate.data(), d, rate + description.position_rate);
-    for (int k = 0; flow && k < d; ++k) joint.force[k] += flow[description.effort + k];
+    const int d = description.dofs;
+    std::copy_n(joint.rate.data(), d, rate + description.rate_index);
+    for (int k = 0; flow && k < d; ++k) joint.force[k] += flow[description.effort_index + k];
     if (description.friction != FrictionKind::none) {
       const auto heat_index = static_cast<std::size_t>(description.heat);
       MechanismTree::JointVector force;
@@ -156,7 +156,7 @@ void Mechanism::apply_forces(const double* flow, double* rate) {
         apply(description.friction_tensor.topLeftCorner(d, d), joint.rate.data(), force.data());
       }
       joint.force -= force;
-      rate[parts_.heats[heat_index].state] += joint.rate.dot(force) / theta_[heat_index];
+      rate[parts_.heats[heat_index].entropy_index] += joint.rate.dot(force) / theta_[heat_index];
     }
     Twist motion;
     apply(description.subspace, joint.rate.data(), motion.data());
@@ -178,12 +178,11 @@ void Mechanism::apply_forces(const double* flow, double* rate) {
     const auto source = static_cast<std::size_t>(conduction.source_heat),
                sink = static_cast<std::size_t>(conduction.sink_heat);
     const double heat_flow = conduction.conductance * (theta_[source] - theta_[sink]);
-    rate[parts_.heats[source].state] -= heat_flow / theta_[source];
-    rate[parts_.heats[sink].state] += heat_flow / theta_[sink];
+    rate[parts_.heats[source].entropy_index] -= heat_flow / theta_[source];
+    rate[parts_.heats[sink].entropy_index] += heat_flow / theta_[sink];
   }
-  if (flow) {
-    for (const MechanismHeat& heat : parts_.heats) rate[heat.state] += flow[heat.state];
-  }
+  for (const MechanismHeat& heat : parts_.heats)
+    if (flow) rate[heat.entropy_index] += flow[heat.entropy_index];
 }
 
 MechanismStatus Mechanism::rates(const double* x, const double* flow, double* rate,
@@ -193,7 +192,7 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
   tree_->find_rates(x);
   tree_->factorise();
   const auto weight_of = [x](const MechanismBody& body) {
-    const Vector3d weight = SE3::read(x + body.pose).R.transpose() * body.weight;
+    const Vector3d weight = SE3::read(x + body.pose_index).R.transpose() * body.weight;
     return rigid::make_twist(weight, Vector3d::Zero());
   };
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
@@ -201,56 +200,55 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
   }
   const auto spring_effort = [x](const MechanismJoint& joint, int k) {
     if (!joint.has_spring) return 0.0;
-    return joint.stiffness[k] * (x[joint.position + k] - joint.rest_position[k]);
+    return joint.stiffness[k] * (x[joint.position_index + k] - joint.rest_position[k]);
   };
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
     auto& force = tree_->joints[j].force;
     force.setZero();
-    for (int k = 0; k < description.freedoms; ++k) force[k] = -spring_effort(description, k);
+    for (int k = 0; k < description.dofs; ++k) force[k] = -spring_effort(description, k);
   }
   apply_forces(flow, rate);
   if (efforts) {
     write_efforts(efforts);
-    for (const MechanismBody& body : parts_.bodies) {
-      rigid::write_twist(weight_of(body), efforts + body.pose_rate);
-    }
-    for (const MechanismJoint& joint : parts_.joints) {
-      for (int k = 0; k < joint.freedoms; ++k)
-        efforts[joint.position_rate + k] = spring_effort(joint, k);
-    }
+    for (const MechanismBody& body : parts_.bodies)
+      rigid::write_twist(weight_of(body), efforts + body.pose_rate_index);
+    for (const MechanismJoint& joint : parts_.joints)
+      for (int k = 0; k < joint.dofs; ++k) efforts[joint.rate_index + k] = spring_effort(joint, k);
   }
   tree_->solve();
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& body = parts_.bodies[k];
-    rigid::write_twist(momentum_of(body, tree_->bodies[k].acceleration), rate + body.momentum);
+    rigid::write_twist(momentum_of(body, tree_->bodies[k].acceleration),
+                       rate + body.momentum_index);
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& joint = parts_.joints[j];
-    if (joint.rotor >= 0) rate[joint.rotor] = joint.armature * tree_->joints[j].acceleration[0];
+    if (joint.rotor_index >= 0)
+      rate[joint.rotor_index] = joint.armature * tree_->joints[j].acceleration[0];
   }
   return MechanismStatus::ok;
 }
 
 void Mechanism::write_efforts(double* efforts) const {
   std::fill(efforts, efforts + parts_.effort_size, 0.0);
-  for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
-    rigid::write_twist(tree_->bodies[k].velocity, efforts + parts_.bodies[k].momentum);
-  }
+  for (std::size_t k = 0; k < parts_.bodies.size(); ++k)
+    rigid::write_twist(tree_->bodies[k].velocity, efforts + parts_.bodies[k].momentum_index);
   for (std::size_t k = 0; k < theta_.size(); ++k) {
-    if (parts_.heats[k].capacity > 0.0) efforts[parts_.heats[k].state] = theta_[k] - parts_.theta_0;
+    if (parts_.heats[k].capacity > 0.0)
+      efforts[parts_.heats[k].entropy_index] = theta_[k] - parts_.theta_0;
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
     const Joint& joint = tree_->joints[j];
-    std::copy_n(joint.rate.data(), description.freedoms, efforts + description.effort);
+    std::copy_n(joint.rate.data(), description.dofs, efforts + description.effort_index);
     const auto write_end_twist = [&](int index, const SE3& frame, double* out) {
       if (index < 0) return;
       rigid::write_twist(frame.act_inv(tree_->bodies[static_cast<std::size_t>(index)].velocity),
                          out);
     };
-    write_end_twist(description.body_1, joint.offset_1, efforts + description.effort_1);
-    write_end_twist(description.body_2, joint.offset_2, efforts + description.effort_2);
+    write_end_twist(description.body_1, joint.offset_1, efforts + description.effort_index_1);
+    write_end_twist(description.body_2, joint.offset_2, efforts + description.effort_index_2);
   }
 }
 
@@ -258,37 +256,39 @@ void Mechanism::move(const double* x, const double* step, double* x_after) const
   if (x_after != x) std::copy(x, x + parts_.nx, x_after);
   for (const MechanismBody& body : parts_.bodies) {
     for (int k = 0; k < 6; ++k)
-      x_after[body.momentum + k] = x[body.momentum + k] + step[body.momentum + k];
-    const SE3 pose = SE3::read(x + body.pose);
-    rigid::cayley_step(pose, rigid::read_twist(step + body.pose_rate)).write(x_after + body.pose);
+      x_after[body.momentum_index + k] = x[body.momentum_index + k] + step[body.momentum_index + k];
+    const SE3 pose = SE3::read(x + body.pose_index);
+    rigid::cayley_step(pose, rigid::read_twist(step + body.pose_rate_index))
+        .write(x_after + body.pose_index);
   }
   for (const MechanismHeat& heat : parts_.heats)
-    x_after[heat.state] = x[heat.state] + step[heat.state];
+    x_after[heat.entropy_index] = x[heat.entropy_index] + step[heat.entropy_index];
   for (const MechanismJoint& joint : parts_.joints) {
-    if (joint.rotor >= 0) x_after[joint.rotor] = x[joint.rotor] + step[joint.rotor];
+    if (joint.rotor_index >= 0)
+      x_after[joint.rotor_index] = x[joint.rotor_index] + step[joint.rotor_index];
     if (has_matrix_position(joint)) {
-      const Twist u = read_step(joint, step + joint.position_rate);
-      set_relative_pose(joint, rigid::cayley_step(relative_pose(joint, x + joint.position), u),
-                        x_after + joint.position);
+      const Twist u = read_step(joint, step + joint.rate_index);
+      set_relative_pose(joint,
+                        rigid::cayley_step(relative_pose(joint, x + joint.position_index), u),
+                        x_after + joint.position_index);
       continue;
     }
-    for (int k = 0; k < joint.freedoms; ++k) {
-      x_after[joint.position + k] = x[joint.position + k] + step[joint.position_rate + k];
-    }
+    for (int k = 0; k < joint.dofs; ++k)
+      x_after[joint.position_index + k] = x[joint.position_index + k] + step[joint.rate_index + k];
   }
 }
 
 void Mechanism::map_rates(const double* step, double* rate) const {
   for (const MechanismBody& body : parts_.bodies) {
-    double* u = rate + body.pose_rate;
-    const Twist pose_step = rigid::read_twist(step + body.pose_rate);
+    double* u = rate + body.pose_rate_index;
+    const Twist pose_step = rigid::read_twist(step + body.pose_rate_index);
     rigid::write_twist(rigid::step_rate(pose_step, rigid::read_twist(u)), u);
   }
   for (const MechanismJoint& joint : parts_.joints) {
     if (!has_matrix_position(joint)) continue;
-    const Twist u = read_step(joint, rate + joint.position_rate);
-    write_step(joint, rigid::step_rate(read_step(joint, step + joint.position_rate), u),
-               rate + joint.position_rate);
+    const Twist u = read_step(joint, rate + joint.rate_index);
+    write_step(joint, rigid::step_rate(read_step(joint, step + joint.rate_index), u),
+               rate + joint.rate_index);
   }
 }
 
@@ -306,14 +306,12 @@ double Mechanism::close_joints(double* x) {
   }
   tree_->solve();
   increment_.setZero();
-  for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
+  for (std::size_t k = 0; k < parts_.bodies.size(); ++k)
     rigid::write_twist(tree_->bodies[k].acceleration,
-                       increment_.data() + parts_.bodies[k].pose_rate);
-  }
-  for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
-    std::copy_n(tree_->joints[j].acceleration.data(), parts_.joints[j].freedoms,
-                increment_.data() + parts_.joints[j].position_rate);
-  }
+                       increment_.data() + parts_.bodies[k].pose_rate_index);
+  for (std::size_t j = 0; j < parts_.joints.size(); ++j)
+    std::copy_n(tree_->joints[j].acceleration.data(), parts_.joints[j].dofs,
+                increment_.data() + parts_.joints[j].rate_index);
   move(x, increment_.data(), x);
   project_momenta(x);
   return opening;
@@ -324,7 +322,8 @@ void Mechanism::project_momenta(double* momenta) {
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& description = parts_.bodies[k];
     Body& body = tree_->bodies[k];
-    body.velocity = velocity_of(description, rigid::read_twist(momenta + description.momentum));
+    body.velocity =
+        velocity_of(description, rigid::read_twist(momenta + description.momentum_index));
     body.force.setZero();
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
@@ -333,22 +332,21 @@ void Mechanism::project_momenta(double* momenta) {
     joint.force.setZero();
     joint.bias = joint.first_to_joint.act_inv(tree_->velocity(description.body_1));
     joint.bias -= joint.offset_2.act_inv(tree_->velocity(description.body_2));
-    if (description.rotor >= 0) {
-      joint.bias +=
-          (momenta[description.rotor] / description.armature) * Twist(description.subspace.col(0));
+    if (description.rotor_index >= 0) {
+      joint.bias += (momenta[description.rotor_index] / description.armature) *
+                    Twist(description.subspace.col(0));
     }
   }
   tree_->solve();
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& description = parts_.bodies[k];
     const Twist momentum_change = momentum_of(description, tree_->bodies[k].acceleration);
-    for (int i = 0; i < 6; ++i) momenta[description.momentum + i] += momentum_change[i];
+    for (int i = 0; i < 6; ++i) momenta[description.momentum_index + i] += momentum_change[i];
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
-    if (description.rotor >= 0) {
-      momenta[description.rotor] += description.armature * tree_->joints[j].acceleration[0];
-    }
+    if (description.rotor_index >= 0)
+      momenta[description.rotor_index] += description.armature * tree_->joints[j].acceleration[0];
   }
 }
 
@@ -400,15 +398,15 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
                                          weights[2] * stages_[2] + weights[3] * stages_[3];
   move(x, total_step, x_after);
   for (const MechanismBody& body : parts_.bodies) {
-    SE3 pose = SE3::read(x_after + body.pose);
+    SE3 pose = SE3::read(x_after + body.pose_index);
     pose.R = rigid::orthonormal(pose.R);
-    pose.write(x_after + body.pose);
+    pose.write(x_after + body.pose_index);
   }
   for (const MechanismJoint& joint : parts_.joints) {
     if (!has_matrix_position(joint)) continue;
-    SE3 pose = relative_pose(joint, x_after + joint.position);
+    SE3 pose = relative_pose(joint, x_after + joint.position_index);
     pose.R = rigid::orthonormal(pose.R);
-    set_relative_pose(joint, pose, x_after + joint.position);
+    set_relative_pose(joint, pose, x_after + joint.position_index);
   }
   const auto is_finite = [&] {
     return std::all_of(x_after, x_after + parts_.nx, [](double v) { return std::isfinite(v); });
@@ -425,21 +423,22 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
 double Mechanism::energy(const double* x) const {
   double energy = 0.0;
   for (const MechanismBody& body : parts_.bodies) {
-    const Twist momentum = rigid::read_twist(x + body.momentum);
+    const Twist momentum = rigid::read_twist(x + body.momentum_index);
     energy += 0.5 * momentum.dot(velocity_of(body, momentum));
-    energy += body.weight.dot(SE3::read(x + body.pose).p);
+    energy += body.weight.dot(SE3::read(x + body.pose_index).p);
   }
   for (const MechanismJoint& joint : parts_.joints) {
-    if (joint.rotor >= 0) energy += 0.5 * x[joint.rotor] * x[joint.rotor] / joint.armature;
-    for (int k = 0; joint.has_spring && k < joint.freedoms; ++k) {
-      const double stretch = x[joint.position + k] - joint.rest_position[k];
+    if (joint.rotor_index >= 0)
+      energy += 0.5 * x[joint.rotor_index] * x[joint.rotor_index] / joint.armature;
+    for (int k = 0; joint.has_spring && k < joint.dofs; ++k) {
+      const double stretch = x[joint.position_index + k] - joint.rest_position[k];
       energy += 0.5 * joint.stiffness[k] * stretch * stretch;
     }
   }
   for (const MechanismHeat& heat : parts_.heats) {
     energy += heat.capacity > 0.0
-                  ? heat.capacity * heat.theta * std::exp(x[heat.state] / heat.capacity)
-                  : parts_.theta_0 * x[heat.state];
+                  ? heat.capacity * heat.theta * std::exp(x[heat.entropy_index] / heat.capacity)
+                  : parts_.theta_0 * x[heat.entropy_index];
   }
   return energy;
 }
@@ -452,9 +451,9 @@ double Mechanism::friction_decay_rate(const double* x) {
     const MechanismJoint& description = parts_.joints[j];
     if (description.friction == FrictionKind::none) continue;
     const Joint& joint = tree_->joints[j];
-    const int d = description.freedoms;
+    const int d = description.dofs;
     MechanismTree::JointMatrix mobility = MechanismTree::JointMatrix::Zero(d, d);
-    if (description.rotor >= 0) {
+    if (description.rotor_index >= 0) {
       mobility(0, 0) = 1.0 / description.armature;
     } else {
       const std::pair<int, const SE3*> joint_ends[] = {{description.body_1, &joint.first_to_joint},

@@ -14,7 +14,7 @@ using rigid::Twist;
 
 SE3 relative_pose(const MechanismJoint& joint, const double* q) {
   SE3 pose;
-  if (joint.kind == PairKind::planar) {
+  if (joint.kind == JointKind::planar) {
     pose.R << q[0], q[1], 0.0, q[3], q[4], 0.0, 0.0, 0.0, 1.0;
     pose.p << q[2], q[5], 0.0;
   } else {
@@ -32,10 +32,10 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
     Joint& joint = joints[j];
     joint.offset_1 = SE3::from_matrix(description.offset_1);
     joint.offset_2 = SE3::from_matrix(description.offset_2);
-    const auto zero = JointVector::Zero(description.freedoms);
+    const auto zero = JointVector::Zero(description.dofs);
     joint.rate = joint.force = joint.residual = joint.acceleration = zero;
     for (int k = 0; k < 3; ++k) joint.axes[k] = joint.articulated_axes[k] = Twist::Zero();
-    joint.inverse_inertia = JointMatrix::Zero(description.freedoms, description.freedoms);
+    joint.inverse_inertia = JointMatrix::Zero(description.dofs, description.dofs);
     joint.joint_pose.R.setIdentity();
     joint.joint_pose.p.setZero();
     joint.bias = joint.child_bias = joint.first_twist = Twist::Zero();
@@ -45,7 +45,7 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
     joints[j].row = rows;
-    rows += 6 - parts.joints[j].freedoms;
+    rows += 6 - parts.joints[j].dofs;
   }
   row_body_accelerations_.assign(static_cast<std::size_t>(rows),
                                  std::vector<Twist>(bodies.size(), Twist::Zero()));
@@ -92,17 +92,17 @@ void MechanismTree::build_tree() {
 void MechanismTree::set_configuration(const double* x) {
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     const MechanismBody& description = parts_.bodies[i];
-    bodies[i].momentum = rigid::read_twist(x + description.momentum);
+    bodies[i].momentum = rigid::read_twist(x + description.momentum_index);
     bodies[i].velocity = velocity_of(description, bodies[i].momentum);
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
     Joint& joint = joints[j];
-    const double* q = x + description.position;
+    const double* q = x + description.position_index;
     if (has_matrix_position(description)) {
       joint.joint_pose = relative_pose(description, q);
     } else {
-      const bool is_cylindrical = description.kind == PairKind::cylindrical;
+      const bool is_cylindrical = description.kind == JointKind::cylindrical;
       const double angle = is_cylindrical ? q[1] : description.angle_per_unit * q[0];
       const double c = std::cos(angle), s = std::sin(angle);
       joint.joint_pose.R << c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0;
@@ -112,7 +112,7 @@ void MechanismTree::set_configuration(const double* x) {
     if (joint.is_loop) continue;
     const SE3 second_in_first = joint.first_to_joint * joint.offset_2.inverse();
     joint.child_pose = joint.is_reversed ? second_in_first.inverse() : second_in_first;
-    for (int k = 0; k < description.freedoms; ++k) {
+    for (int k = 0; k < description.dofs; ++k) {
       const Twist axis = description.subspace.col(k);
       joint.axes[k] =
           joint.is_reversed ? Twist(-joint.first_to_joint.act(axis)) : joint.offset_2.act(axis);
@@ -133,8 +133,8 @@ void MechanismTree::find_rates(const double* x) {
     const MechanismJoint& description = parts_.joints[j];
     Joint& joint = joints[j];
     joint.first_twist = joint.first_to_joint.act_inv(velocity(description.body_1));
-    if (description.rotor >= 0) {
-      joint.rate[0] = x[description.rotor] / description.armature;
+    if (description.rotor_index >= 0) {
+      joint.rate[0] = x[description.rotor_index] / description.armature;
     } else {
       const Twist relative_twist =
           joint.offset_2.act_inv(velocity(description.body_2)) - joint.first_twist;
@@ -167,26 +167,26 @@ void MechanismTree::factorise() {
     }
     const MechanismJoint& description = parts_.joints[static_cast<std::size_t>(body.joint)];
     Joint& joint = joints[static_cast<std::size_t>(body.joint)];
-    const int freedoms = description.freedoms;
-    for (int k = 0; k < freedoms; ++k)
+    const int dofs = description.dofs;
+    for (int k = 0; k < dofs; ++k)
       joint.articulated_axes[k] = body.articulated_inertia * joint.axes[k];
-    if (freedoms == 1) {
+    if (dofs == 1) {
       joint.inverse_inertia(0, 0) =
           1.0 / (joint.axes[0].dot(joint.articulated_axes[0]) + description.armature);
     } else {
-      MatrixV D(freedoms, freedoms);
-      for (int k = 0; k < freedoms; ++k) {
-        for (int l = 0; l < freedoms; ++l) D(k, l) = joint.axes[k].dot(joint.articulated_axes[l]);
+      MatrixV D(dofs, dofs);
+      for (int k = 0; k < dofs; ++k) {
+        for (int l = 0; l < dofs; ++l) D(k, l) = joint.axes[k].dot(joint.articulated_axes[l]);
       }
       joint.inverse_inertia.setIdentity();
       Cholesky(D).solve_columns(joint.inverse_inertia);
     }
     if (joint.parent < 0) continue;
     rigid::Inertia M = body.articulated_inertia;
-    for (int k = 0; k < freedoms; ++k) {
+    for (int k = 0; k < dofs; ++k) {
       const Vector3d force = rigid::linear(joint.articulated_axes[k]);
       const Vector3d moment = rigid::angular(joint.articulated_axes[k]);
-      for (int l = 0; l < freedoms; ++l) {
+      for (int l = 0; l < dofs; ++l) {
         const Twist scaled_axis = joint.inverse_inertia(k, l) * joint.articulated_axes[l];
         for (int i = 0; i < 3; ++i) {
           M.A.col(i) -= scaled_axis[i] * force;
@@ -245,7 +245,7 @@ void MechanismTree::solve_tree() {
 Twist MechanismTree::opening(std::size_t joint, const double* x) const {
   const auto pose_in_space = [&](int body, const SE3& frame) {
     if (body < 0) return frame;
-    return SE3::read(x + parts_.bodies[static_cast<std::size_t>(body)].pose) * frame;
+    return SE3::read(x + parts_.bodies[static_cast<std::size_t>(body)].pose_index) * frame;
   };
   const SE3 pose_1 = pose_in_space(parts_.joints[joint].body_1, joints[joint].first_to_joint);
   const SE3 pose_2 = pose_in_space(parts_.joints[joint].body_2, joints[joint].offset_2);
@@ -261,7 +261,7 @@ void MechanismTree::factorise_loops() {
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
     const MechanismJoint& description = parts_.joints[j];
-    for (int k = 0; k < 6 - description.freedoms; ++k) {
+    for (int k = 0; k < 6 - description.dofs; ++k) {
       for (Body& body : bodies) body.force.setZero();
       const Twist wrench = row_of(description.constraints, k);
       // What the row would be worth to free bodies: rows that depend on others vanish beside it.

@@ -195,7 +195,7 @@ void apply(const Matrix& matrix, const double* x, double* result) {
 
 /// Whether the position of a joint is a matrix, as of a planar or spherical one, and its pose then.
 inline bool has_matrix_position(const MechanismJoint& joint) {
-  return joint.kind == PairKind::planar || joint.kind == PairKind::spherical;
+  return joint.kind == JointKind::planar || joint.kind == JointKind::spherical;
 }
 rigid::SE3 relative_pose(const MechanismJoint& joint, const double* q);
 

@@ -79,7 +79,7 @@ pinocchio::JointModel joint_model(const ModelParts::Joint& joint) {
   };
   if (is_kind("FreeFlyer")) return pinocchio::JointModelFreeFlyer();
   if (is_kind("Planar")) return pinocchio::JointModelPlanar();
-  if (joint.freedoms != 1) throw multi_dof_error(joint.name, joint.freedoms);
+  if (joint.dofs != 1) throw multi_dof_error(joint.name, joint.dofs);
   if (is_kind("RUB") || is_kind("RevoluteUnbounded")) {
     return pinocchio::JointModelRevoluteUnboundedUnaligned(axis);
   }
@@ -121,8 +121,8 @@ pinocchio::Model pinocchio_model(const ModelParts& robot) {
     }
     target = source;
   };
-  copy("lower position limits", robot.lower, model.lowerPositionLimit);
-  copy("upper position limits", robot.upper, model.upperPositionLimit);
+  copy("lower position limits", robot.min_q, model.lowerPositionLimit);
+  copy("upper position limits", robot.max_q, model.upperPositionLimit);
   copy("effort limits", robot.max_effort, (model.*kEffortLimit));
   copy("velocity limits", robot.max_velocity, (model.*kVelocityLimit));
   copy("armature", robot.armature, model.armature);
@@ -176,7 +176,7 @@ void integrate_base(int b, const double* q, const double* dv, bool keeps_positio
     const Vector3d mount_displacement = base_rotation(b, q) * displacement;
     for (int i = 0; i < b / 2 + b % 2; ++i) new_q[i] = q[i] + mount_displacement[i];
   }
-  if (b == 3) return rotate_pair(q + 2, dv[2], new_q + 2);
+  if (b == 3) return rotate_cos_sin(q + 2, dv[2], new_q + 2);
   const double sign = cosine < 0.0 ? -1.0 : 1.0;  // of the two quaternions the one nearby
   const Vector3d vector = sign * sinc * w;
   const Eigen::Quaterniond rotation_step(sign * cosine, vector.x(), vector.y(), vector.z());
@@ -198,9 +198,9 @@ void difference_space(const double* start, const double* end, double* twist) noe
 
 }  // namespace
 
-void rotate_pair(const double* pair, double angle, double* rotated) noexcept {
+void rotate_cos_sin(const double* cos_sin, double angle, double* rotated) noexcept {
   const double c = std::cos(angle), s = std::sin(angle);
-  const double x = c * pair[0] - s * pair[1], y = s * pair[0] + c * pair[1];
+  const double x = c * cos_sin[0] - s * cos_sin[1], y = s * cos_sin[0] + c * cos_sin[1];
   const double scale = 0.5 * (3.0 - x * x - y * y);
   rotated[0] = scale * x;
   rotated[1] = scale * y;
@@ -260,7 +260,7 @@ void Model::check_mimics() const {
 void Model::read_joints() {
   check_mimics();
   for (Eigen::VectorXd* values :
-       {&lower_, &upper_, &max_effort_, &max_velocity_, &damping_, &dry_friction_}) {
+       {&min_position_, &max_position_, &max_effort_, &max_velocity_, &damping_, &dry_friction_}) {
     values->setZero(n_);
   }
   neutral_.setZero(nq_);
@@ -279,16 +279,16 @@ void Model::read_joints() {
     joint_names_.push_back(model_->names[i]);
     is_prismatic_.push_back(model_->joints[i].shortname().rfind("JointModelP", 0) == 0);
     position_indices_.push_back(q_index);
-    is_pair_.push_back(model_->nqs[i] == 2 ? 1 : 0);
-    lower_[k] = -kInfinity;
-    upper_[k] = kInfinity;
-    if (is_pair_.back()) {
+    is_continuous_.push_back(model_->nqs[i] == 2 ? 1 : 0);
+    min_position_[k] = -kInfinity;
+    max_position_[k] = kInfinity;
+    if (is_continuous_.back()) {
       neutral_[q_index] = 1.0;
       unit_slices_.push_back({q_index, 2});
     } else {
       const double low = model_->lowerPositionLimit[iq], high = model_->upperPositionLimit[iq];
-      if (low < high && low > -kNoLimit) lower_[k] = low;
-      if (low < high && high < kNoLimit) upper_[k] = high;
+      if (low < high && low > -kNoLimit) min_position_[k] = low;
+      if (low < high && high < kNoLimit) max_position_[k] = high;
     }
     max_effort_[k] = positive_limit(((*model_).*kEffortLimit)[iv]);
     max_velocity_[k] = positive_limit(((*model_).*kVelocityLimit)[iv]);
@@ -315,10 +315,10 @@ void Model::add_mimic(const Mimic& mimic) {
   if (!(low < high)) return;
   low = (low > -kNoLimit ? low - mimic.offset : -kInfinity) / m;
   high = (high < kNoLimit ? high - mimic.offset : kInfinity) / m;
-  const double leader_low = lower_[k], leader_high = upper_[k];
-  lower_[k] = std::max(leader_low, std::min(low, high));
-  upper_[k] = std::min(leader_high, std::max(low, high));
-  if (lower_[k] > upper_[k]) {
+  const double leader_low = min_position_[k], leader_high = max_position_[k];
+  min_position_[k] = std::max(leader_low, std::min(low, high));
+  max_position_[k] = std::min(leader_high, std::max(low, high));
+  if (min_position_[k] > max_position_[k]) {
     throw ModelError("the limits of joint '" + mimic.joint + "' cannot be met: it mimics '" +
                      mimic.leader + "', whose own limits are " + std::to_string(leader_low) +
                      " and " + std::to_string(leader_high));
@@ -384,17 +384,17 @@ bool are_unit(const std::vector<Model::UnitSlice>& slices, const double* q,
 }
 
 void Model::integrate(const ConstVector& q, const ConstVector& dv,
-                      Eigen::Ref<Eigen::VectorXd> result, bool keep_base_position) const noexcept {
+                      Eigen::Ref<Eigen::VectorXd> result, bool keeps_base_position) const noexcept {
   integrate_joints(q, dv, result);
-  if (b_ > 0) integrate_base(b_, q.data(), dv.data(), keep_base_position, result.data());
+  if (b_ > 0) integrate_base(b_, q.data(), dv.data(), keeps_base_position, result.data());
 }
 
 void Model::integrate_joints(const ConstVector& q, const ConstVector& dv,
                              Eigen::Ref<Eigen::VectorXd> result) const noexcept {
   for (int i = 0; i < n_; ++i) {
     const int iq = position_index(i), iv = b_ + i;
-    if (is_pair(i)) {
-      rotate_pair(q.data() + iq, dv[iv], result.data() + iq);
+    if (is_continuous(i)) {
+      rotate_cos_sin(q.data() + iq, dv[iv], result.data() + iq);
     } else {
       result[iq] = q[iq] + dv[iv];
     }
@@ -410,7 +410,7 @@ void Model::difference(const ConstVector& q0, const ConstVector& q1,
   }
   for (int i = 0; i < n_; ++i) {
     const int iq = position_index(i), iv = b_ + i;
-    result[iv] = is_pair(i) ? angle_between(q0.data() + iq, q1.data() + iq) : q1[iq] - q0[iq];
+    result[iv] = is_continuous(i) ? angle_between(q0.data() + iq, q1.data() + iq) : q1[iq] - q0[iq];
   }
 }
 
@@ -426,7 +426,7 @@ void Model::joint_positions(const ConstVector& q,
 }
 
 void Model::set_joint(int joint, double position, Eigen::Ref<Eigen::VectorXd> q) const noexcept {
-  if (is_pair(joint)) {
+  if (is_continuous(joint)) {
     q.segment<2>(position_index(joint)) << std::cos(position), std::sin(position);
   } else {
     q[position_index(joint)] = position;
@@ -440,7 +440,7 @@ void Model::expand_configuration(const ConstVector& q,
     const JointLeader& leader = leaders_[i];
     const int index = position_index(leader.index);
     const int full_index = model_->idx_qs[i];
-    if (is_pair(leader.index)) {
+    if (is_continuous(leader.index)) {
       full_q[full_index] = q[index];
       full_q[full_index + 1] = q[index + 1];
     } else {

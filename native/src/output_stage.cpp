@@ -91,7 +91,7 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired_effort,
   }
   effort_ += load_;
   static_effort_ += load_;
-  if (!tank_.reason().empty()) torque_limits_.replace(effort_.tail(n_));
+  if (!tank_.reason().empty()) torque_limits_.set_last_torque(effort_.tail(n_));
   // Gravity that the static effort leaves is not counted.
   if (tank_.tank()) tank_.hold_effort(d, effort_ - (static_effort_ - d.g()), -d.potential_energy());
   effort_ -= load_;

@@ -65,8 +65,8 @@ VectorV PlausibilityBounds::speeds(const Model& model) const {
 }
 
 void PlausibilityBounds::positions(const Model& model, VectorV& lower, VectorV& upper) const {
-  lower = model.lower();
-  upper = model.upper();
+  lower = model.min_position();
+  upper = model.max_position();
   for (int i = 0; i < model.n(); ++i) {
     const double limit_range = upper[i] - lower[i];
     if (!std::isfinite(limit_range)) continue;
@@ -86,7 +86,7 @@ StatePlausibility::StatePlausibility(const Model& model, const PlausibilityBound
   bounds_.positions(model, lower_, upper_);
   for (int i = 0; i < model.n(); ++i) {
     // Joints with two entries have no position limits.
-    if (model.is_pair(i)) continue;
+    if (model.is_continuous(i)) continue;
     joint_limits_.push_back({i, model.position_index(i), lower_[i], upper_[i]});
   }
   step_ = mean_v_ = frozen_path_ = frozen_motion_ = v_;

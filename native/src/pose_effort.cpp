@@ -119,11 +119,11 @@ void PoseMotion::invert_mobility() noexcept {
   multiply(scaled_vectors, transposed(vectors), inertia);
 }
 
-PoseEffort::PoseEffort(const Model& model, Eigen::Index velocity_count)
+PoseEffort::PoseEffort(const Model& model, Eigen::Index velocity_dimension)
     : extra_force(VectorV::Zero(model.nv())),
       extra_stiffness(MatrixV::Zero(model.nv(), model.nv())),
       extra_damping(extra_stiffness),
-      impedance(model, velocity_count) {
+      impedance(model, velocity_dimension) {
   continuous_effort = sampled_effort = posture_effort = extra_force;
   reference_twist_ = spring_wrench_ = feedforward_ = Twist::Zero();
   stiffness_ = damping_ = Matrix6::Zero();
@@ -204,7 +204,7 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
   spring_wrench_ = current_springs.gradient;
   turning_power_ = current_springs.turning_power;
   potential_energy = current_springs.energy;
-  limited = current_springs.limited;
+  limit_demand = current_springs.limit_demand;
   const Eigen::Matrix3d rotation = error.topLeftCorner<3, 3>();
   const Eigen::Vector3d linear_damping = axis_gains.damping.head<3>(),
                         angular_damping = axis_gains.damping.tail<3>();

@@ -80,7 +80,8 @@ JointReference::JointReference(const Model& model) {
   positions_ = rates_ = accelerations_ = target_ = desired_rates_ = VectorV::Zero(model.n());
   turn_ = positions_;
   for (int i = 0; i < model.n(); ++i) {
-    const bool is_unlimited = std::isinf(model.lower()[i]) && std::isinf(model.upper()[i]);
+    const bool is_unlimited =
+        std::isinf(model.min_position()[i]) && std::isinf(model.max_position()[i]);
     if (is_unlimited && !model.is_prismatic(i)) turn_[i] = kFullTurn;
   }
 }

@@ -27,8 +27,8 @@ double horizon(double dt, double delay, double age) noexcept {
   return (1.0 + 2.0 * delay) * std::max(0.0, std::min(dt, 1.0)) + 2.0 * age;
 }
 
-SampledImpedance::SampledImpedance(const Model& model, Eigen::Index velocity_count)
-    : predicted_q_(Eigen::VectorXd::Zero(model.nq())), eigen_(velocity_count) {
+SampledImpedance::SampledImpedance(const Model& model, Eigen::Index velocity_dimension)
+    : predicted_q_(Eigen::VectorXd::Zero(model.nq())), eigen_(velocity_dimension) {
   spring_force = damping_velocity = predicted_spring_force = brake_ = VectorV::Zero(model.nv());
 }
 

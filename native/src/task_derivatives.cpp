@@ -61,12 +61,12 @@ VMS_PH_FMA MatrixV AlignedBasis::rate_transpose(const VectorV& nu,
   return -result;
 }
 
-void TaskDerivatives::stack(const Dynamics& d, const TaskForm& form, Jacobian write_rows,
+void TaskDerivatives::stack(const Dynamics& d, const TaskForm& form, RowWriter write_rows,
                             Eigen::MatrixXd& rows) {
   frame_jacobian_.resize(6, d.nv());
   rows.resize(d.nv() - form.reference.rows(), d.nv());
   Eigen::Index row = 0;
-  for (const TaskForm::Part& block : form.parts) {
+  for (const TaskForm::FrameRows& block : form.frame_rows) {
     (d.*write_rows)(block.frame, true, frame_jacobian_.data());
     rows.middleRows(row, block.row_count) =
         frame_jacobian_.middleRows(block.first_row, block.row_count);
@@ -75,13 +75,13 @@ void TaskDerivatives::stack(const Dynamics& d, const TaskForm& form, Jacobian wr
 }
 
 VMS_PH_FMA bool TaskDerivatives::compute(Dynamics& d, const TaskForm& form,
-                                         const double* z) noexcept {
+                                         const double* momenta) noexcept {
   if (d.b() + d.tree().body_count() > kMaxVelocities) return false;
   stack(d, form, &Dynamics::jacobian, jacobian);
   const Eigen::Index nv = jacobian.cols(), m = jacobian.rows(), k = nv - m;
   const MatrixV gram = product<MatrixV>(jacobian, transposed(jacobian));
   MatrixV shifted_gram = gram;
-  shifted_gram.diagonal().array() -= form.singular_below * form.singular_below;
+  shifted_gram.diagonal().array() -= form.min_sigma * form.min_sigma;
   if (!Cholesky(shifted_gram).is_positive()) return false;
   gram_inverse_.setIdentity(m, m);
   Cholesky(gram).solve_rows(gram_inverse_);
@@ -104,8 +104,8 @@ VMS_PH_FMA bool TaskDerivatives::compute(Dynamics& d, const TaskForm& form,
   const MatrixV n_j_plus = product<MatrixV>(transposed(null_map), transposed(inverse_transpose_));
   add_product(transposed(Z), n_j_plus, inverse.leftCols(m), -1.0);
   multiply(inverse_transpose_, product<MatrixV>(mass, task_inverse()), task_inertia_);
-  pi_ = Eigen::Map<const VectorV>(z, m);
-  const VectorV pi_nu = Eigen::Map<const VectorV>(z + m, k);
+  pi_ = Eigen::Map<const VectorV>(momenta, m);
+  const VectorV pi_nu = Eigen::Map<const VectorV>(momenta + m, k);
   multiply(transposed(null_space.axes()), pi_nu, null_momentum_);
   const VectorV nu = product<VectorV>(null_inverse_, null_momentum_);
   multiply(transposed(Z), nu, null_velocity);
@@ -166,7 +166,7 @@ VMS_PH_FMA void TaskDerivatives::differentiate(const Dynamics& d, const TaskForm
   Screw columns[kMaxVelocities], twists[kMaxVelocities];  // those of what the joints move
   LaneRow column_changes[kMaxVelocities][6], column_rate[6];
   Eigen::Matrix<double, 6, Eigen::Dynamic, Eigen::RowMajor, 6, kMaxVelocities> all_columns(6, size);
-  for (const TaskForm::Part& block : form.parts) {
+  for (const TaskForm::FrameRows& block : form.frame_rows) {
     tree.write_jacobian(d.frame_in_root(block.frame), d.inertial_axes(), all_columns.data(), true);
     Screw twist;
     for (int j = 0; j < size; ++j) {
@@ -240,7 +240,8 @@ VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
   rows.write(transposed(pi_rate_), gradient_.data(), rate_sums);
   rows.add(transposed(pi_), rate_gradient_.data(), rate_sums);
   for (Eigen::Index j = 0; j < nv; ++j) {
-    double *p_row = &cols.part[0] + j * stride, *p_rate_row = &cols.part_rate[0] + j * stride;
+    double *p_row = &cols.projected[0] + j * stride,
+           *p_rate_row = &cols.projected_rate[0] + j * stride;
     for (Eigen::Index l = 0; l < w; ++l) {
       p_row[l] += sums[j * w + l];
       p_rate_row[l] += rate_sums[j * w + l];

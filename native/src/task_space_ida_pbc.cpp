@@ -82,7 +82,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
     return hold_gravity();
   }
   d_.set(state);
-  static_cast<LimitGains&>(ramp_.present) = torque_limits_.limited;
+  static_cast<LimitGains&>(ramp_.limit_demand) = torque_limits_.limit_demand;
   const TaskSpaceGains& gains = ramp_.follow(gains_, dt);
   const double h = horizon(dt, gains.delay, state.age);
   model_.joint_positions(d_.q(), positions_);
@@ -114,7 +114,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   safe_torque_ = d_.g();
   clip_to_max_effort(model_, safe_torque_);
   tank_potential_.grant(d_, torque_, safe_torque_, limit_spring_energy, torque_limits_, dt);
-  if (!tank_potential_.reason().empty()) torque_limits_.replace(torque_);
+  if (!tank_potential_.reason().empty()) torque_limits_.set_last_torque(torque_);
   tank_potential_.hold_effort(d_, torque_, limit_spring_energy);
 
   const double potential_energy = tank_potential_.energy(d_.q()) + limit_spring_energy;

@@ -55,7 +55,7 @@ Tree::Tree(const Model& model, bool has_gravity)
     joint.position_index = model.position_index(leader.index);
     joint.multiplier = leader.multiplier;
     joint.offset = leader.offset;
-    joint.is_pair = robot.nqs[id] == 2;
+    joint.is_continuous = robot.nqs[id] == 2;
     // A joint that mimics another moves at the rate of that one.
     joint.armature = leader.multiplier * leader.multiplier * robot.armature[robot.idx_vs[id]];
     const std::size_t index = joints_.size(), lane = index % kLaneCount;
@@ -74,11 +74,11 @@ Tree::Tree(const Model& model, bool has_gravity)
     if (b_ == 0 && index == 0) root_origin_ = offset;
     if (joint.parent < 0) offset -= root_origin_;
     set_lane(offset, link.offset, lane);
-    if (!joint.is_pair) set_lane(Vector3d(rotation * linear_axis), link.linear_rate, lane);
+    if (!joint.is_continuous) set_lane(Vector3d(rotation * linear_axis), link.linear_rate, lane);
     set_lane(Vector3d(leader.multiplier * axis), link.axis, lane);
     set_lane(Vector3d(leader.multiplier * linear_axis), link.linear_axis, lane);
     link.mass[lane] = inertia.mass();
-    set_lane(Vector3d(inertia.lever()), link.lever, lane);
+    set_lane(Vector3d(inertia.lever()), link.centre, lane);
     const Matrix3d tensor = inertia.inertia().matrix();
     Eigen::Matrix<double, 6, 1> entries;
     entries << tensor(0, 0), tensor(0, 1), tensor(0, 2), tensor(1, 1), tensor(1, 2), tensor(2, 2);

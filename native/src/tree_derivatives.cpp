@@ -52,10 +52,10 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
                     lane_count = tree.group_count() * kLaneCount;
   stride_ = std::max(padded(base_column_ + b + nv), kParameterGroups * kLaneCount);
   for (Columns* columns : {&state_, &parameters_}) {
-    for (auto* matrix : {&columns->momentum, &columns->part, &columns->part_rate, &columns->force,
-                         &columns->velocity, &columns->rate, &columns->pi, &columns->pi_rate}) {
+    for (auto* matrix :
+         {&columns->momentum, &columns->projected, &columns->projected_rate, &columns->force,
+          &columns->velocity, &columns->rate, &columns->pi, &columns->pi_rate})
       matrix->assign(nv * stride_, 0.0);
-    }
   }
   descendants_ = tree.descendants_;
   ancestors_.assign(bodies * lane_count, 0.0);
@@ -70,10 +70,10 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
     drag_slopes_.setZero(tree.nv(), tree.nv());
     link_jacobian_ = damped_jacobian_ = tree.jacobian_;
   }
-  difference_ = change_ = part_velocity_ = state_.rate;
+  difference_ = change_ = projected_velocity_ = state_.rate;
   locked_inverse_.assign(b * b, 0.0);
-  transport_ = momentum_transport_ = locked_inverse_;
-  inverse_.assign(n * base_column_, 0.0);
+  twist_coadjoint_ = momentum_coadjoint_ = locked_inverse_;
+  shape_inverse_.assign(n * base_column_, 0.0);
   connection_.assign(b * n, 0.0);
   connection_rate_ = connection_;
   connection_slope_.assign(n * base_column_, 0.0);
@@ -82,13 +82,12 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
 
 /// Clear the columns, but those of momenta by themselves, which a task writes later.
 void TreeDerivatives::clear_columns(const Tree& tree, bool is_task) noexcept {
-  for (auto* matrix : {&state_.momentum, &state_.part, &state_.part_rate, &state_.force}) {
+  for (auto* matrix : {&state_.momentum, &state_.projected, &state_.projected_rate, &state_.force})
     std::fill(matrix->begin(), matrix->end(), 0.0);
-  }
   for (int i = 0; i < tree.nv() && !is_task; ++i) {
     const std::size_t column = base_column_ + static_cast<std::size_t>(tree.b_ + i);
     row(state_.momentum, i)[column] = -1.0;
-    if (i < tree.b_) row(state_.part, i)[column] = -1.0;
+    if (i < tree.b_) row(state_.projected, i)[column] = -1.0;
   }
 }
 
@@ -109,10 +108,10 @@ VMS_PH_FMA void TreeDerivatives::reset(Tree& tree, bool is_decoupled, const Vect
   }
   const auto size = static_cast<std::ptrdiff_t>(n),
              width = static_cast<std::ptrdiff_t>(base_column_);
-  std::fill(inverse_.begin(), inverse_.end(), 0.0);
-  for (std::ptrdiff_t i = 0; i < size; ++i) inverse_[static_cast<std::size_t>(i * width + i)] = 1.0;
+  std::fill(shape_inverse_.begin(), shape_inverse_.end(), 0.0);
+  for (std::ptrdiff_t i = 0; i < size; ++i) shape_inverse_.data()[i * width + i] = 1.0;
   symmetric::solve_rows(tree.factor_.data(), tree.inverse_diagonal_.data(), size, width,
-                        inverse_.data(), width, width);
+                        shape_inverse_.data(), width, width);
   tree.with_fluid([&](auto is_wet) VMS_PH_INLINED { compute_groups(tree, p_rate, is_wet); });
   compute_pairs(tree);
   // The columns of the base: what turns with it are field and base momentum.
@@ -127,8 +126,8 @@ VMS_PH_FMA void TreeDerivatives::reset(Tree& tree, bool is_decoupled, const Vect
                     &state_.force[column], stride);
     const Screw coadjoint_e = bracket_transpose(v, e);
     if (task == nullptr) tree.write_base(coadjoint_e, &state_.force[momentum_column], stride);
-    tree.write_base(coadjoint_e, &transport_[static_cast<std::size_t>(k)], b);
-    tree.write_base(bracket_transpose(e, p), &momentum_transport_[static_cast<std::size_t>(k)], b);
+    tree.write_base(coadjoint_e, &twist_coadjoint_[static_cast<std::size_t>(k)], b);
+    tree.write_base(bracket_transpose(e, p), &momentum_coadjoint_[static_cast<std::size_t>(k)], b);
     // As far as the field gives it, the second derivative is symmetric.
     for (int i = 0; i < n; ++i) row(state_.force, b + i)[column] = row(state_.force, k)[i];
   }
@@ -151,7 +150,7 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
         .store_in(groups_[g].weight);
     field.cross(screw.angular).store_in(groups_[g].field_cross);
   }
-  if (!has_part()) return;
+  if (!has_projection()) return;
   const LaneScrew base(tree.base_twist_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Tree::LinkGroup& link = tree.link_groups_[g];
@@ -180,10 +179,10 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
     return tree.momentum_of(total_inertia_rate, added_mass_rate, twist);
   };
   if (is_decoupled_) {
-    part_twist_ = tree.locked_twist(tree.momentum_);
-    part_twist_rate_ = tree.locked_twist(p_rate - locked_momentum_rate(part_twist_));
+    projected_twist_ = tree.locked_twist(tree.momentum_);
+    projected_twist_rate_ = tree.locked_twist(p_rate - locked_momentum_rate(projected_twist_));
   }
-  const LaneScrew v_hat(part_twist_), v_hat_rate(part_twist_rate_);
+  const LaneScrew v_hat(projected_twist_), v_hat_rate(projected_twist_rate_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
     const Tree::LinkGroup& link = tree.link_groups_[g];
@@ -200,10 +199,10 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
         h_rate(group.momentum_rate);
     const LaneScrew ad_screw = bracket(twist, screw);
     const LaneScrew ad_screw_rate = bracket(twist_rate, screw) + bracket(twist, screw_rate);
-    (composite_rate * screw + composite_inertia * screw_rate).store_in(group.reaction_rate);
-    ad_screw.store_in(group.part_ad_screw);
+    (composite_rate * screw + composite_inertia * screw_rate).store_in(group.unit_momentum_rate);
+    ad_screw.store_in(group.projected_ad_screw);
     ad_screw_rate.store_in(group.ad_screw_rate);
-    (dual_bracket(screw, h) + composite_inertia * ad_screw).store_in(group.part_change);
+    (dual_bracket(screw, h) + composite_inertia * ad_screw).store_in(group.projected_change);
     (dual_bracket(screw_rate, h) + dual_bracket(screw, h_rate) + composite_rate * ad_screw +
      composite_inertia * ad_screw_rate)
         .store_in(group.change_rate);
@@ -217,7 +216,7 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
     tree.write_base(Screw{} - momentum, momenta + i, n);
   }
   for (std::size_t i = 0; i < tree.joints_.size(); ++i) {
-    tree.add_base(screw_at(groups_[i / kLaneCount].reaction_rate, i % kLaneCount),
+    tree.add_base(screw_at(groups_[i / kLaneCount].unit_momentum_rate, i % kLaneCount),
                   momenta + tree.joints_[i].leader, n);
   }
   products::write({momenta, n, b, 1, n}, {locked_inverse_.data(), b, b, 1, b}, 1.0,
@@ -226,12 +225,12 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Scr
 
 /// The motion in the null space of a task, and its rate.
 void TreeDerivatives::compute_null_motion(Tree& tree) noexcept {
-  part_twist_ = tree.base_twist(task_->null_velocity);
-  part_twist_rate_ = tree.base_twist(task_->null_velocity_rate);
+  projected_twist_ = tree.base_twist(task_->null_velocity);
+  projected_twist_rate_ = tree.base_twist(task_->null_velocity_rate);
   const auto twist_rate = [this](std::size_t g) VMS_PH_INLINED { return groups_[g].twist_rate; };
   const auto twist = [this](std::size_t g) VMS_PH_INLINED { return groups_[g].twist; };
-  tree.propagate_velocities(part_twist_rate_, task_->null_velocity_rate.data(), twist_rate);
-  tree.propagate_velocities(part_twist_, task_->null_velocity.data(), twist);
+  tree.propagate_velocities(projected_twist_rate_, task_->null_velocity_rate.data(), twist_rate);
+  tree.propagate_velocities(projected_twist_, task_->null_velocity.data(), twist);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     (LaneScrew(groups_[g].screw_rate) * load(&tree.body_rates_[g * kLaneCount]))
         .store_in(groups_[g].momentum_rate);
@@ -274,18 +273,18 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
       LaneRow weight[6] = {};
       LaneVector(group.weight).cross(LaneVector(field_)).store_in(weight + 3);
       add_rows_of_base(state_.force, g, weight);
-      if (!has_part()) continue;
-      add_rows_of_base(state_.part, g, group.part_change);
-      add_rows_of_base(state_.part_rate, g, group.change_rate);
+      if (!has_projection()) continue;
+      add_rows_of_base(state_.projected, g, group.projected_change);
+      add_rows_of_base(state_.projected_rate, g, group.change_rate);
     }
     for (std::size_t k = 0; k < bodies; ++k) {
       const std::size_t group = k / kLaneCount, lane = k % kLaneCount;
       const Group& group_k = groups_[group];
-      const LaneScrew screw(tree.screw(k)), reaction(tree.reaction(k));
+      const LaneScrew screw(tree.screw(k)), reaction(tree.unit_momentum(k));
       const LaneScrew ad_screw(screw_at(group_k.ad_screw, lane)),
           change(screw_at(group_k.momentum_change, lane));
       const LaneScrew screw_rate(screw_at(group_k.screw_rate, lane)),
-          reaction_rate(screw_at(group_k.reaction_rate, lane));
+          reaction_rate(screw_at(group_k.unit_momentum_rate, lane));
       const LaneVector field_cross(vector_at(group_k.field_cross, lane)),
           weight(vector_at(group_k.weight, lane));
       const int i = b + tree.joints_[k].leader;
@@ -301,24 +300,24 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
           const LaneScrew screws(rows);
           momentum += mask * s.dot(screws);
           force += mask * (s_change.dot(screws) + s_field.dot(LaneVector(field_rows)));
-          if (!has_part()) return;
+          if (!has_projection()) return;
           const LaneScrew projections(projected_rows);
           projected_momentum += mask * s.dot(projections);
           projected_rate += mask * (s_rate.dot(projections) + s.dot(LaneScrew(rate_rows)));
         };
         if (g <= group) {
           add(ancestors_, reaction, reaction_rate, change, weight, other.ad_screw,
-              other.field_cross, other.part_ad_screw, other.ad_screw_rate);
+              other.field_cross, other.projected_ad_screw, other.ad_screw_rate);
         }
         if (g >= group) {
           add(descendants_, screw, screw_rate, ad_screw, field_cross, other.momentum_change,
-              other.weight, other.part_change, other.change_rate);
+              other.weight, other.projected_change, other.change_rate);
         }
         write(state_.momentum, i, g, momentum);
         write(state_.force, i, g, force);
-        if (!has_part()) continue;
-        write(state_.part, i, g, projected_momentum);
-        write(state_.part_rate, i, g, projected_rate);
+        if (!has_projection()) continue;
+        write(state_.projected, i, g, projected_momentum);
+        write(state_.projected_rate, i, g, projected_rate);
       }
     }
   };
@@ -373,7 +372,7 @@ VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
              padded_n = static_cast<Eigen::Index>(base_column_);
   const products::Rows rows{stride, stride, static_cast<Eigen::Index>(width)};
   const MatrixView connection{connection_.data(), b, n, n, 1},
-      inverse{inverse_.data(), n, n, padded_n, 1},
+      inverse{shape_inverse_.data(), n, n, padded_n, 1},
       locked_inverse{locked_inverse_.data(), b, b, b, 1};
   const auto subtract = [&](const double* x, const std::vector<double>& y) VMS_PH_INLINED {
     for (std::size_t i = 0; i < row_offset(nv); i += stride_) {
@@ -389,15 +388,15 @@ VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
     rows.add(connection, &velocity[joint_rows], velocity.data(), -1.0);
   };
   if (task_ != nullptr) {
-    rows.add(task_->task_inverse().transposed(), c.part.data(), c.pi.data(), -1.0);
+    rows.add(task_->task_inverse().transposed(), c.projected.data(), c.pi.data(), -1.0);
     rows.write(transposed(task_->extended_jacobian), c.pi.data(), change_.data(), -1.0);
   }
   // The momenta conjugate to the velocity, at which it is fixed, less their change.
-  subtract(task_ ? change_.data() : is_decoupled_ ? c.part.data() : nullptr, c.momentum);
+  subtract(task_ ? change_.data() : is_decoupled_ ? c.projected.data() : nullptr, c.momentum);
   solve(is_decoupled_ ? -1.0 : 1.0, is_decoupled_ ? c.momentum : difference_, c.velocity);
   for (int i = 0; i < nv; ++i) std::copy_n(row(c.force, i), width, row(c.rate, i));
   // The slope of the kinetic energy changes with the velocity as its momenta do with the joints.
-  rows.add({momentum_transport_.data(), b, b, b, 1}, c.velocity.data(), c.rate.data());
+  rows.add({momentum_coadjoint_.data(), b, b, b, 1}, c.velocity.data(), c.rate.data());
   rows.add({state_.momentum.data(), n, nv, 1, stride}, c.velocity.data(), &c.rate[joint_rows]);
   for (int i = 0; i < n; ++i) {
     const double slope = friction_slopes_[static_cast<std::size_t>(i)];
@@ -406,13 +405,13 @@ VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
   }
   if (drag_slopes_.size() > 0) rows.add(drag_slopes_, c.velocity.data(), c.rate.data(), -1.0);
   if (task_ != nullptr) {
-    rows.add({transport_.data(), b, b, b, 1}, change_.data(), c.rate.data());
-    subtract(change_.data(), c.part);
-    solve(1.0, difference_, part_velocity_);
+    rows.add({twist_coadjoint_.data(), b, b, b, 1}, change_.data(), c.rate.data());
+    subtract(change_.data(), c.projected);
+    solve(1.0, difference_, projected_velocity_);
     double* null_rows = row(c.pi_rate, task_->rows());
     rows.add(transposed(task_->inverse), c.rate.data(), c.pi_rate.data());
-    rows.add(task_->task_inverse().transposed(), c.part_rate.data(), c.pi_rate.data(), -1.0);
-    rows.add(task_->force_by_null_velocity, part_velocity_.data(), c.pi_rate.data());
+    rows.add(task_->task_inverse().transposed(), c.projected_rate.data(), c.pi_rate.data(), -1.0);
+    rows.add(task_->force_by_null_velocity, projected_velocity_.data(), c.pi_rate.data());
     rows.add(task_->basis_rate, change_.data(), null_rows);
     rows.add({state_.pi.data(), nv, n, stride, 1}, &c.velocity[joint_rows], c.pi_rate.data());
     rows.add({&state_.pi[base_column_], nv, b, stride, 1}, c.velocity.data(), c.pi_rate.data());
@@ -421,12 +420,12 @@ VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
     rows.write(task_->null_space.axes(), null_rows, row(c.rate, task_->rows()));
   }
   if (!is_decoupled_) return;
-  subtract(c.part_rate.data(), c.rate);
-  for (int i = b; i < nv; ++i) {
-    for (std::size_t k = row_offset(i); k < row_offset(i) + width; ++k) c.rate[k] -= c.part_rate[k];
-  }
+  subtract(c.projected_rate.data(), c.rate);
+  for (int i = b; i < nv; ++i)
+    for (std::size_t k = row_offset(i); k < row_offset(i) + width; ++k)
+      c.rate[k] -= c.projected_rate[k];
   rows.add(connection.transposed(), difference_.data(), &c.rate[joint_rows]);
-  rows.add({connection_rate_.data(), n, b, 1, n}, c.part.data(), &c.rate[joint_rows]);
+  rows.add({connection_rate_.data(), n, b, 1, n}, c.projected.data(), &c.rate[joint_rows]);
   rows.add({connection_slope_.data(), n, n, padded_n, 1}, &c.velocity[joint_rows],
            &c.rate[joint_rows], -1.0);
 }
@@ -436,12 +435,12 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
   const auto b_size = static_cast<std::size_t>(b), n_size = static_cast<std::size_t>(n);
   if (is_decoupled_) {
     for (std::size_t i = 0; i < n_size; ++i) {
-      const double* projected_row = row(state_.part, b + static_cast<int>(i));
+      const double* projected_row = row(state_.projected, b + static_cast<int>(i));
       std::copy(projected_row, projected_row + base_column_, &connection_slope_[i * base_column_]);
       for (std::size_t k = 0; k < b_size; ++k) {
         const double factor = connection_[k * n_size + i];
         for (std::size_t j = 0; j < base_column_; ++j) {
-          connection_slope_[i * base_column_ + j] -= factor * state_.part[k * stride_ + j];
+          connection_slope_[i * base_column_ + j] -= factor * state_.projected[k * stride_ + j];
         }
       }
     }
@@ -455,8 +454,8 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
       std::copy_n(source_row + base_column_ + b_size, nv, by_momenta);
     }
   };
-  write_rows(state_.velocity, out.velocity_by_q, out.velocity_by_z);
-  write_rows(state_.rate, out.rate_by_q, out.rate_by_z);
+  write_rows(state_.velocity, out.velocity_by_q, out.velocity_by_momenta);
+  write_rows(state_.rate, out.rate_by_q, out.rate_by_momenta);
   double* rate_by_force = out.rate_by_force;
   std::fill(rate_by_force, rate_by_force + nv * nv, 0.0);
   for (int i = 0; i < nv; ++i) {
@@ -479,9 +478,8 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
   const int b = tree.b_, nv = b + tree.n_, count = tree.body_count() + (b > 0 ? 1 : 0);
   Columns& c = parameters_;
   for (int body = tree.body_count() - count, block = 0; block < count; ++body, ++block) {
-    for (auto* matrix : {&c.momentum, &c.part, &c.part_rate, &c.force, &c.pi, &c.pi_rate}) {
+    for (auto* matrix : {&c.momentum, &c.projected, &c.projected_rate, &c.force, &c.pi, &c.pi_rate})
       for (int i = 0; i < nv; ++i) std::fill_n(row(*matrix, i), kParameters, 0.0);
-    }
     const Tree::Frame body_frame = tree.placement({body, Matrix3d::Identity(), Vector3d::Zero()});
     const Screw twist = tree.twist_of(body), relative = twist - tree.base_twist_;
     const auto motion = [&](const Screw& root, const LaneRow* rows) {
@@ -489,12 +487,13 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
                                 : root;
     };
     const Group& body_group = groups_[static_cast<std::size_t>(std::max(0, body)) / kLaneCount];
-    const Screw projected = motion(part_twist_, body_group.twist);
+    const Screw projected = motion(projected_twist_, body_group.twist);
     const Screw body_twist = in_axes_of(body_frame, twist),
                 body_projected = in_axes_of(body_frame, projected);
     const Screw body_field = in_axes_of(body_frame, {field_, Vector3d::Zero()});
-    const Screw body_projected_rate = in_axes_of(
-        body_frame, motion(part_twist_rate_, body_group.twist_rate) - bracket(relative, projected));
+    const Screw body_projected_rate =
+        in_axes_of(body_frame, motion(projected_twist_rate_, body_group.twist_rate) -
+                                   bracket(relative, projected));
     // What a twist, its rate along the motion and its change with the velocity pair with.
     const auto add = [&](int i, const Screw& s, const Screw& s_rate, const Screw& ad_screw) {
       double regressor[kParameters];
@@ -507,10 +506,11 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
       add_row(c.momentum, body_screw, body_twist);
       add_row(c.force, body_screw, body_field);
       if (i >= b) add_row(c.force, in_axes_of(body_frame, ad_screw), body_twist);
-      if (!has_part()) return;
-      add_row(c.part, body_screw, body_projected);
-      add_row(c.part_rate, body_screw, body_projected_rate);
-      add_row(c.part_rate, in_axes_of(body_frame, s_rate - bracket(relative, s)), body_projected);
+      if (!has_projection()) return;
+      add_row(c.projected, body_screw, body_projected);
+      add_row(c.projected_rate, body_screw, body_projected_rate);
+      add_row(c.projected_rate, in_axes_of(body_frame, s_rate - bracket(relative, s)),
+              body_projected);
     };
     for (int k = 0; k < b; ++k) add(k, tree.base_unit_twist(k), {}, {});
     for (int j = body; j >= 0; j = tree.joints_[static_cast<std::size_t>(j)].parent) {

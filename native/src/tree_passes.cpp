@@ -17,11 +17,11 @@ namespace vms_ph {
 /// Sines and cosines of all joints at once; pairs have theirs in the configuration.
 VMS_PH_INLINED inline void Tree::compute_angles(const double* q) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    if (!joints_[i].is_pair) angles_[i] = position(joints_[i], q);
+    if (!joints_[i].is_continuous) angles_[i] = position(joints_[i], q);
   }
   sines_and_cosines(angles_.data(), angles_.size(), sines_.data(), cosines_.data());
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    if (!joints_[i].is_pair) continue;
+    if (!joints_[i].is_continuous) continue;
     // Scaled to length one, to second order: pairs are accepted as they come from integration,
     // and in common axes a rotation that stretches does so for all bodies behind it.
     const double c = q[joints_[i].position_index], s = q[joints_[i].position_index + 1];
@@ -83,7 +83,7 @@ VMS_PH_FMA void Tree::set_configuration(const VectorXd& q) noexcept {
   if (is_computed_ && q.tail(count) == computed_q_.tail(count)) return;
   computed_q_.tail(count) = q.tail(count);
   is_computed_ = true;
-  has_reactions_ = is_factorised_ = false;
+  has_unit_momenta_ = is_factorised_ = false;
   update_poses(q.data());
   for (std::size_t g = 0; g < group_count(); ++g) {
     const LinkConstants& link = link_constants_[g];
@@ -93,7 +93,7 @@ VMS_PH_FMA void Tree::set_configuration(const VectorXd& q) noexcept {
     const LaneVector linear_axis =
         rotation * LaneVector(link.linear_axis) + origin.cross(angular_axis);
     LaneScrew(linear_axis, angular_axis).store_in(group.screw);
-    const LaneVector centre = origin + rotation * LaneVector(link.lever);
+    const LaneVector centre = origin + rotation * LaneVector(link.centre);
     const LaneInertia link_inertia(load(link.mass), centre, rotation, link.inertia);
     link_inertia.store_in(group.link_inertia);
     link_inertia.store_in(group.composite_inertia);
@@ -171,7 +171,7 @@ void Tree::place_fluid() noexcept {
 void Tree::copy_configuration(const Tree& other) noexcept {
   computed_q_ = other.computed_q_;
   is_computed_ = other.is_computed_;
-  has_reactions_ = other.has_reactions_;
+  has_unit_momenta_ = other.has_unit_momenta_;
   is_factorised_ = false;
   link_groups_ = other.link_groups_;
   columns_ = other.columns_;
@@ -209,13 +209,13 @@ VMS_PH_FMA void Tree::set_velocity(const VectorXd& v) noexcept {
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return motions_[g].momentum; }));
 }
 
-VMS_PH_FMA void Tree::compute_reactions() noexcept {
-  if (has_reactions_) return;
-  has_reactions_ = true;
+VMS_PH_FMA void Tree::compute_unit_momenta() noexcept {
+  if (has_unit_momenta_) return;
+  has_unit_momenta_ = true;
   with_fluid([&](auto is_wet) VMS_PH_INLINED {
     for (std::size_t g = 0; g < group_count(); ++g) {
       LinkGroup& group = link_groups_[g];
-      (subtree_inertia(g, is_wet) * LaneScrew(group.screw)).store_in(group.reaction);
+      (subtree_inertia(g, is_wet) * LaneScrew(group.screw)).store_in(group.unit_momentum);
     }
   });
   if (b_ == 0) return;
@@ -224,13 +224,13 @@ VMS_PH_FMA void Tree::compute_reactions() noexcept {
     for (std::size_t i = 0; i < joints_.size(); ++i) {
       const auto index = static_cast<std::size_t>(joints_[i].leader);
       Screw coupling_sum = coupling(joints_[i].leader);
-      coupling_sum += about_centre(reaction(i));
+      coupling_sum += about_centre(unit_momentum(i));
       set_lane(coupling_sum, columns_[index / kLaneCount].coupling, index % kLaneCount);
     }
   } else {
     const LaneVector centre(centre_of_mass_);
     for (std::size_t g = 0; g < group_count(); ++g) {
-      LaneScrew column(link_groups_[g].reaction);
+      LaneScrew column(link_groups_[g].unit_momentum);
       // Only what acts on a planar base.
       if (b_ == 3) {
         const Lanes zeros{};
@@ -260,7 +260,7 @@ VMS_PH_FMA void Tree::compute_reactions() noexcept {
 VMS_PH_FMA void Tree::factorise() noexcept {
   if (is_factorised_) return;
   is_factorised_ = true;
-  compute_reactions();
+  compute_unit_momenta();
   const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kLaneCount;
   if (has_mimics_) {
     write_shape_inertia(factor_.data(), static_cast<int>(stride));
@@ -272,7 +272,7 @@ VMS_PH_FMA void Tree::factorise() noexcept {
           base_coupling(b_ > 0 ? coupling(static_cast<int>(j)) : Screw{});
       for (std::size_t g = j / kLaneCount; g < group_count(); ++g) {
         Lanes values =
-            joint_screw.dot(LaneScrew(link_groups_[g].reaction)) * load(descendant_mask(j, g));
+            joint_screw.dot(LaneScrew(link_groups_[g].unit_momentum)) * load(descendant_mask(j, g));
         if (b_ > 0) values -= base_coupling.dot(LaneScrew(columns_[g].connection));
         store(column + g * kLaneCount, values);
       }
@@ -301,7 +301,7 @@ VMS_PH_FMA void Tree::solve_shape_rates(double* pi_hat) noexcept {
 }
 
 Vector3d Tree::linear_coupling(int joint) noexcept {
-  compute_reactions();
+  compute_unit_momenta();
   return coupling(joint).linear;
 }
 

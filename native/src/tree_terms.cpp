@@ -45,7 +45,7 @@ double* Tree::write_base(const Screw& value, double* out, int stride) const noex
 }
 
 VMS_PH_FMA void Tree::write_mass(double* out) noexcept {
-  compute_reactions();
+  compute_unit_momenta();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
   for (int k = 0; k < b_; ++k) {
@@ -54,8 +54,8 @@ VMS_PH_FMA void Tree::write_mass(double* out) noexcept {
   }
   for (std::size_t j = 0; b_ > 0 && j < joints_.size(); ++j) {
     const int index = b_ + joints_[j].leader;
-    add_base(reaction(j), out + index * size);
-    add_base(reaction(j), out + index, size);
+    add_base(unit_momentum(j), out + index * size);
+    add_base(unit_momentum(j), out + index, size);
   }
   add_joint_mass(out + b_ * (size + 1), size);
 }
@@ -67,7 +67,7 @@ VMS_PH_FMA void Tree::add_joint_mass(double* mass, int stride) noexcept {
     mass[index * stride + index] += joints_[j].armature;
     const LaneScrew joint_screw(screw(j));
     for (std::size_t g = j / kLaneCount; g < group_count(); ++g) {
-      const Lanes values = joint_screw.dot(LaneScrew(link_groups_[g].reaction));
+      const Lanes values = joint_screw.dot(LaneScrew(link_groups_[g].unit_momentum));
       store(&products_[g * kLaneCount], values * load(descendant_mask(j, g)));
     }
     mass[index * stride + index] += products_[j];
@@ -86,12 +86,12 @@ void Tree::write_locked_inverse(double* out) const noexcept {
 }
 
 VMS_PH_FMA void Tree::write_connection(double* out) noexcept {
-  compute_reactions();
+  compute_unit_momenta();
   for (int i = 0; i < n_; ++i) write_base(apply_mobility(coupling(i)), out + i, n_);
 }
 
 VMS_PH_FMA void Tree::write_shape_inertia(double* out, int stride) noexcept {
-  compute_reactions();
+  compute_unit_momenta();
   std::fill(out, out + n_ * stride, 0.0);
   add_joint_mass(out, stride);
   for (int i = 0; b_ > 0 && i < n_; ++i) {
@@ -121,8 +121,8 @@ VMS_PH_FMA void Tree::add_joint_weight(const Vector3d& acceleration, double* tau
 }
 
 VMS_PH_FMA void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotation, double* out,
-                                     bool of_all_joints) const noexcept {
-  const int width = b_ + (of_all_joints ? body_count() : n_);
+                                     bool includes_mimics) const noexcept {
+  const int width = b_ + (includes_mimics ? body_count() : n_);
   std::fill(out, out + 6 * width, 0.0);
   if (frame.body < -1) return;  // it stands beside a base that moves
   const auto add_column = [&](const Screw& s, int column) VMS_PH_INLINED {
@@ -131,7 +131,7 @@ VMS_PH_FMA void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotatio
   for (int k = 0; k < b_; ++k) add_column(base_unit_twist(k), k);
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto index = static_cast<std::size_t>(i);
-    add_column(screw(index), b_ + (of_all_joints ? i : joints_[index].leader));
+    add_column(screw(index), b_ + (includes_mimics ? i : joints_[index].leader));
   }
 }
 
@@ -164,16 +164,17 @@ VMS_PH_FMA void Tree::write_jacobian_rate(const Frame& frame, const Matrix3d& ro
 
 void Tree::write_shape_momentum(double* out) noexcept {
   const Screw v_hat = locked_twist(momentum_);
-  compute_reactions();
+  compute_unit_momenta();
   write_joint_momenta(out);
-  for (std::size_t i = 0; i < joints_.size(); ++i) out[joints_[i].leader] -= reaction(i).dot(v_hat);
+  for (std::size_t i = 0; i < joints_.size(); ++i)
+    out[joints_[i].leader] -= unit_momentum(i).dot(v_hat);
 }
 
 // With the velocity field `v_i(r)` of joint i, C_ij is the integral of `v_i . d(v_j)/dt` over the
 // mass that both move. Over a subtree with composite inertia Y and linear momentum l it is
 // `S_i . (Y dS_j/dt + B S_j)` with `B (v, w) = (w x l, spin w)`.
 VMS_PH_FMA void Tree::write_coriolis(double* out) noexcept {
-  compute_reactions();
+  compute_unit_momenta();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
   Matrix3d total_spin = b_ == 0 ? Matrix3d::Zero() : spin_matrix(root_inertia_, base_twist_);
@@ -212,7 +213,7 @@ VMS_PH_FMA void Tree::write_coriolis(double* out) noexcept {
     const std::size_t group = i / kLaneCount, lane = i % kLaneCount;
     const SpatialInertia inertia = composite_inertia(i);
     const Screw joint_screw = screw(i),
-                joint_reaction = is_dry ? reaction(i) : inertia * joint_screw;
+                joint_reaction = is_dry ? unit_momentum(i) : inertia * joint_screw;
     const Matrix3d spin = matrix_at(scratch_[group].rotation, lane);
     const Vector3d linear_momentum =
         is_dry ? momentum(i).linear : vector_at(scratch_[group].translation, lane);
@@ -270,7 +271,7 @@ Screw Tree::momentum_rate() const noexcept {
 // is the twist relative to the base, h the momentum in the locked motion.
 VMS_PH_FMA void Tree::add_shape_rates(const Screw& p_rate, double* pi_rate) noexcept {
   if (b_ == 0) return;
-  compute_reactions();
+  compute_unit_momenta();
   const LaneScrew root_twist(base_twist_), v_hat(locked_twist(momentum_));
   with_fluid([&](auto is_wet) VMS_PH_INLINED {
     for (std::size_t g = 0; g < group_count(); ++g) {

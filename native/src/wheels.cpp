@@ -151,7 +151,7 @@ void WheeledTerms::choose_partition() {
 }
 
 /// Write the rows of the velocities of all points of contact, and their derivatives.
-VMS_PH_FMA void WheeledTerms::compute_constraints(bool with_rates) noexcept {
+VMS_PH_FMA void WheeledTerms::compute_constraints(bool needs_rates) noexcept {
   Eigen::Index row = 0;
   const auto contact_velocity = [](const auto& jacobian, double radius, Eigen::Index i) {
     const Vector3d axis = jacobian.col(i).template tail<3>();
@@ -168,7 +168,7 @@ VMS_PH_FMA void WheeledTerms::compute_constraints(bool with_rates) noexcept {
       constraints_(row + 1, i) = axle.dot(velocity);
       angular_velocity += jacobian.col(i).tail<3>() * d_.v()[i];
     }
-    if (with_rates) {
+    if (needs_rates) {
       const Vector3d axle_rate = angular_velocity.cross(axle);
       const auto& jacobian_rate =
           d_.frame_jacobian_rate(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);

@@ -107,8 +107,8 @@ void stores_what_is_supplied_and_not_dissipated() {
     CHECK(plant.port_energies().dissipated_energy >= taken_energy - 1e-6);
     taken_energy = plant.port_energies().dissipated_energy;
     for (int joint = 0; joint < 2; ++joint) {
-      CHECK(plant.q()[7 + joint] > model.lower()[joint] - 2e-4);
-      CHECK(plant.q()[7 + joint] < model.upper()[joint] + 2e-4);
+      CHECK(plant.q()[7 + joint] > model.min_position()[joint] - 2e-4);
+      CHECK(plant.q()[7 + joint] < model.max_position()[joint] + 2e-4);
     }
   }
   CHECK(taken_energy > 1.0);

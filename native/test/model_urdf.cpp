@@ -91,7 +91,8 @@ void check_mimics() {
   CHECK(model.nq() == 5 && model.nv() == 4);
   CHECK(std::abs(model.damping()[0] - (0.5 + 0.1 * 2.0 * 2.0)) < 1e-15);
   CHECK(std::abs(model.dry_friction()[0] - (0.2 + 0.1 * 2.0)) < 1e-15);
-  CHECK(std::abs(model.upper()[0] - 0.2) < 1e-15 && std::abs(model.lower()[0] + 0.3) < 1e-15);
+  CHECK(std::abs(model.max_position()[0] - 0.2) < 1e-15 &&
+        std::abs(model.min_position()[0] + 0.3) < 1e-15);
   CHECK(model.max_velocity()[0] == 0.5 && model.max_effort()[0] == 3.0);
   Eigen::VectorXd q = model.neutral_configuration(), full_q(model.pinocchio().nq);
   q[4] = 0.1;

@@ -27,10 +27,10 @@ double use_task(Dynamics& d, const Eigen::VectorXd& v, const vms_ph::Efforts& ef
   if (d.nv() == 1) return 0.0;  // one joint has no null space
   static std::map<int, vms_ph::TaskForm> forms;
   vms_ph::TaskForm& form = forms[d.nv()];
-  if (form.parts.empty()) {
-    form.parts.push_back({d.frame_count() - 1, 0, 1});
+  if (form.frame_rows.empty()) {
+    form.frame_rows.push_back({d.frame_count() - 1, 0, 1});
     form.reference = Eigen::MatrixXd::Identity(d.nv(), d.nv()).bottomRows(d.nv() - 1);
-    form.singular_below = 1e-6;
+    form.min_sigma = 1e-6;
   }
   const int matrix_size = d.nv() * d.nv(), regressor_size = 10 * d.body_count() * d.nv();
   double* y = x + 5 * matrix_size;

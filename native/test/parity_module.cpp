@@ -286,8 +286,8 @@ void bind_plausibility(py::module_& module) {
 #undef VMS_PH_FIELD
   module.attr("plausibility_bounds") = defaults;
   module.def("limits", [](const Model& model) {
-    return py::make_tuple(model.lower(), model.upper(), model.max_effort(), model.max_velocity(),
-                          model.base_gravity());
+    return py::make_tuple(model.min_position(), model.max_position(), model.max_effort(),
+                          model.max_velocity(), model.base_gravity());
   });
 }
 

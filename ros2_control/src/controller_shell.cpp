@@ -182,9 +182,9 @@ void ControllerShell::write(const vms_ph::RobotState& state,
     double number = k < n ? command.torque[k] : command.wrench_base[k - n];
     if (k < servo_stiffness_.size()) {  // the spring is stretched from the measured position
       const double q = state_interfaces_[2 * i].get_optional().value_or(vms_ph::kNaN);
-      number = q + (number - weight_[k]) / servo_stiffness_[k];
-      const double lower = std::min(model_->lower()[k], q), upper = std::max(model_->upper()[k], q);
-      number = std::clamp(number, lower, upper);
+      const double lower = std::min(model_->min_position()[k], q),
+                   upper = std::max(model_->max_position()[k], q);
+      number = std::clamp(q + (number - weight_[k]) / servo_stiffness_[k], lower, upper);
       number += weight_[k] / servo_stiffness_[k];  // beyond a limit too: else it would sag there
       number = std::clamp(number, lower - kMaxServoOffset, upper + kMaxServoOffset);
       if (is_holding || !std::isfinite(number)) continue;

@@ -91,7 +91,7 @@ void SimulatedSystem::find_handles() {
     Joint joint{};
     joint.q_index = model_->position_index(i);
     joint.v_index = model_->b() + i;
-    joint.is_continuous = model_->is_pair(i);
+    joint.is_continuous = model_->is_continuous(i);
     joint.position = state_of(name + "/position");
     joint.velocity = state_of(name + "/velocity");
     joint.effort = state_of(name + "/effort");

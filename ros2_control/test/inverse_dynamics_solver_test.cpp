@@ -92,8 +92,8 @@ class Solver : public testing::Test {
       VectorXd full = model.neutral_configuration();
       for (int i = 0; i < model.n(); ++i) {
         const int first = model.position_index(i);
-        full[first] = model.is_pair(i) ? std::cos(q[i]) : q[i];
-        if (model.is_pair(i)) full[first + 1] = std::sin(q[i]);
+        full[first] = model.is_continuous(i) ? std::cos(q[i]) : q[i];
+        if (model.is_continuous(i)) full[first + 1] = std::sin(q[i]);
       }
       const VectorXd expected = pinocchio::rnea(model.pinocchio(), data, full, v, a);
       largest = std::max(largest, (solver.getTorques(q, v, a) - expected).cwiseAbs().maxCoeff());

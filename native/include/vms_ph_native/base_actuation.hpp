@@ -62,7 +62,7 @@ class Actuation {
 
   /// The wrench (b,) that the base applies for a desired one.
   ///
-  /// @param desired   (b,) wrench of the law.
+  /// @param desired_wrench  (b,) wrench of the law.
   /// @param static_wrench  (b,) wrench that compensates gravity.
   virtual const VectorB& apply(const ConstVector& desired_wrench,
                                const ConstVector& static_wrench) noexcept = 0;

@@ -54,8 +54,8 @@ class WrenchFeedback {
   void restart() noexcept;
 
   /// Take a wrench and return the gain k in force; without a wrench (null) the last fades out.
-  double follow(const Twist* measured, double gain, const Twist& twist, double damping_power,
-                double h, double dt) noexcept;
+  double update_gain(const Twist* measured, double gain, const Twist& twist, double damping_power,
+                     double h, double dt) noexcept;
 
   const Twist& wrench() const noexcept { return last_wrench_; }  ///< measured last
   /// Why feedback is off; empty where it is not.
@@ -87,10 +87,10 @@ class PoseImpedance : public StagedController {
   const Command& control(const Reference& reference, double dt) noexcept override;
   const ImpedanceGains& active_gains() const noexcept override = 0;
 
-  void store_limited(ImpedanceGains& present) const noexcept {
-    StagedController::store_limited(present);
-    present.force_limit = effort_.limited[0];
-    present.moment_limit = effort_.limited[1];
+  void store_limit_demand(ImpedanceGains& demand) const noexcept {
+    StagedController::store_limit_demand(demand);
+    demand.force_limit = effort_.limit_demand[0];
+    demand.moment_limit = effort_.limit_demand[1];
   }
 
   /// The pose that the end effector is to have; none where its position alone is led.

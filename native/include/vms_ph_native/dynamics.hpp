@@ -20,7 +20,7 @@ namespace vms_ph {
 /// Where derivatives of the velocity and of the momentum rate of a form are written, row by row:
 /// (nv,nv), those by parameters (nv,10 bodies). Directions of q are velocities.
 struct RateDerivatives {
-  double *velocity_by_q, *velocity_by_z, *rate_by_q, *rate_by_z, *rate_by_force;
+  double *velocity_by_q, *velocity_by_momenta, *rate_by_q, *rate_by_momenta, *rate_by_force;
   double *velocity_by_parameters = nullptr, *rate_by_parameters = nullptr;  ///< null for none
 };
 
@@ -56,16 +56,16 @@ class TreeDerivatives {
     LaneRow ad_screw[6], momentum_change[6],
         field_cross[3];  ///< ad(V) S; of a subtree; field x axis
     LaneRow weight[3];   ///< of a subtree: mass times the velocity of its centre, less the fluid's
-    LaneRow screw_rate[6], inertia_rate[10], reaction_rate[6];
-    // Of a part of the motion, that with locked joints or in the null space of a task; and rates.
+    LaneRow screw_rate[6], inertia_rate[10], unit_momentum_rate[6];
+    // Of the projected motion, with locked joints or in the null space of a task; and rates.
     LaneRow twist[6], twist_rate[6], momentum[6], momentum_rate[6];
-    LaneRow part_ad_screw[6], part_change[6], ad_screw_rate[6], change_rate[6];
+    LaneRow projected_ad_screw[6], projected_change[6], ad_screw_rate[6], change_rate[6];
   };
-  /// Columns of derivatives, (nv,stride) each: of the momenta of the motion and of its part at
-  /// fixed velocities, the rate of the latter, the forces, and what follows; of the momenta of a
+  /// Columns of derivatives, (nv,stride) each: of the momenta of the motion and of the projected
+  /// one at fixed velocities, the rate of that, the forces, and what follows; of the momenta of a
   /// task at fixed M v, and of their rates as far as known.
   struct Columns {
-    std::vector<double> momentum, part, part_rate, force, velocity, rate, pi, pi_rate;
+    std::vector<double> momentum, projected, projected_rate, force, velocity, rate, pi, pi_rate;
   };
   friend class TaskDerivatives;
   struct alignas(Lanes) AddedMassRate {
@@ -79,7 +79,7 @@ class TreeDerivatives {
   }
   double* row(std::vector<double>& matrix, int i) const noexcept { return &matrix[row_offset(i)]; }
   std::size_t row_offset(int i) const noexcept { return static_cast<std::size_t>(i) * stride_; }
-  bool has_part() const noexcept { return is_decoupled_ || task_ != nullptr; }
+  bool has_projection() const noexcept { return is_decoupled_ || task_ != nullptr; }
   void clear_columns(const Tree& tree, bool is_task) noexcept;
   template <class IsWet>
   void compute_groups(Tree& tree, const Screw& p_rate, IsWet is_wet) noexcept;
@@ -90,7 +90,7 @@ class TreeDerivatives {
 
   bool is_decoupled_ = false;
   TaskDerivatives* task_ = nullptr;
-  std::size_t base_column_, stride_;  ///< columns: of the joints (padded), the base, z
+  std::size_t base_column_, stride_;  ///< columns: of the joints (padded), the base, momenta
   std::vector<Group> groups_;
   std::vector<AddedMassRate> added_mass_rates_;  ///< empty without a fluid
   Eigen::MatrixXd drag_slopes_;                  ///< (nv,nv) by the velocity, empty likewise
@@ -98,12 +98,12 @@ class TreeDerivatives {
   std::vector<double> ancestors_, descendants_;  ///< of bodies: ones where one moves another
   Columns state_, parameters_;
   Eigen::Vector3d field_ = Eigen::Vector3d::Zero();
-  Screw part_twist_, part_twist_rate_;  ///< of the base
+  Screw projected_twist_, projected_twist_rate_;  ///< of the base
   std::vector<double> friction_slopes_;
-  std::vector<double> difference_, change_, part_velocity_;  ///< as in Columns, intermediate
+  std::vector<double> difference_, change_, projected_velocity_;  ///< as in Columns, intermediate
   /// Inverses of locked and shape inertia, A and its rate, ad_v^T, `ad_._^T p`, slope of A^T p.
-  std::vector<double> locked_inverse_, inverse_, connection_, connection_rate_, transport_,
-      momentum_transport_, connection_slope_;
+  std::vector<double> locked_inverse_, shape_inverse_, connection_, connection_rate_,
+      twist_coadjoint_, momentum_coadjoint_, connection_slope_;
 };
 
 /// A wrench (6,) on a frame in its axes, linear first.

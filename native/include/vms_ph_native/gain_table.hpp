@@ -57,7 +57,7 @@ struct GainField : GainBounds {
   /// Move this member of a record towards that of another by at most a share of its range. A limit
   /// where there was none begins at what it limits now.
   void follow(Record& gains, const Record& target, double share,
-              const Record& present) const noexcept {
+              const Record& demand) const noexcept {
     if (flag) {
       gains.*flag = target.*flag;
     } else if (ramp == Ramp::none) {
@@ -68,7 +68,7 @@ struct GainField : GainBounds {
       const double ratio = 1.0 + kLimitRate * kCrossingTime * share;
       const double end = target.*number > 0.0 ? target.*number : high;
       const double start =
-          gains.*number > 0.0 ? gains.*number : std::max(end, std::min(present.*number, high));
+          gains.*number > 0.0 ? gains.*number : std::max(end, std::min(demand.*number, high));
       const double value = std::min(std::max(end, start / ratio), start * ratio);
       gains.*number = value == end ? target.*number : value;
     }
@@ -151,13 +151,13 @@ class GainRamp {
     if (!std::exchange(is_started_, true)) active_ = target;
     const double share = crossing_share(dt);
     for (const auto& field : Record::table().fields())
-      field.follow(active_, target, share, present);
+      field.follow(active_, target, share, limit_demand);
     return active_;
   }
 
   const Record& active_gains() const noexcept { return active_; }
 
-  Record present;  ///< what limited quantities have now, in the fields of their limits
+  Record limit_demand;  ///< what limited quantities have now, in the fields of their limits
 
  private:
   Record active_;

@@ -35,7 +35,7 @@ class TorqueLimits {
   void restart() noexcept { last_dt_.reset(); }
 
   /// Note that other torques (n,) are sent instead of those returned last.
-  void replace(const ConstVector& torque) noexcept { last_torque_ = torque; }
+  void set_last_torque(const ConstVector& torque) noexcept { last_torque_ = torque; }
 
   /// The share, in [0, 1], of `torque - static_effort` (n,) that the effort limits admit.
   double allowed_share(const ConstVector& static_effort, const ConstVector& torque) const noexcept;
@@ -57,7 +57,7 @@ class TorqueLimits {
   /// What the last call limited; empty when nothing was limited.
   const Reason& reason() const noexcept { return reason_; }
 
-  LimitGains limited;  ///< rate and power of the last torques before these limits
+  LimitGains limit_demand;  ///< rate and power of the last torques before these limits
 
  private:
   const Model& model_;

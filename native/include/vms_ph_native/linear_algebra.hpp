@@ -337,8 +337,8 @@ class BoundedLeastSquares {
 
   /// Take another matrix of the same size.
   ///
-  /// @param share  of the trace of A^T A, by which the square of x is added to what is minimised.
-  void set_matrix(const Eigen::MatrixXd& A, double share = 0.0) noexcept;
+  /// @param trace_share  of A^T A, by which the square of x is added to what is minimised.
+  void set_matrix(const Eigen::MatrixXd& A, double trace_share = 0.0) noexcept;
 
   /// Write the solution to x (m,).
   ///

@@ -14,17 +14,17 @@ namespace vms_ph {
 
 /// A body, its frame at its centre of mass. Places are entries of the vectors of state and rates.
 struct MechanismBody {
-  int momentum = 0;                 ///< place of the momentum in both vectors
-  int pose = 0, pose_rate = 0;      ///< of the pose
-  double mass = 1.0;                ///< kg
-  Eigen::Matrix3d inertia;          ///< kg m^2
-  Eigen::Matrix3d inverse_inertia;  ///< of the inertia, as the storage has it
-  Eigen::Vector3d weight;           ///< upward gradient of the potential energy, N
+  int momentum_index = 0;                   ///< place of the momentum in both vectors
+  int pose_index = 0, pose_rate_index = 0;  ///< of the pose
+  double mass = 1.0;                        ///< kg
+  Eigen::Matrix3d inertia;                  ///< kg m^2
+  Eigen::Matrix3d inverse_inertia;          ///< of the inertia, as the storage has it
+  Eigen::Vector3d weight;                   ///< upward gradient of the potential energy, N
 };
 
 /// A storage of entropy.
 struct MechanismHeat {
-  int state = 0;          ///< place in both vectors
+  int entropy_index = 0;  ///< place in both vectors
   double capacity = 0.0;  ///< J/K; zero for the environment
   double theta = 0.0;     ///< K, at zero entropy
 };
@@ -35,30 +35,30 @@ struct MechanismConduction {
   double conductance = 0.0;
 };
 
-enum class PairKind { about_z, cylindrical, planar, spherical };
+enum class JointKind { about_z, cylindrical, planar, spherical };
 enum class FrictionKind { none, constant, coulomb };
 
 /// A joint between two bodies, with its potential, friction and rotor.
 struct MechanismJoint {
   int body_1 = -1, body_2 = -1;        ///< bodies; -1 is the ground
   Eigen::Matrix4d offset_1, offset_2;  ///< of the joint frames in the bodies, or in space
-  PairKind kind = PairKind::about_z;
+  JointKind kind = JointKind::about_z;
   double angle_per_unit = 1.0, shift_per_unit = 0.0;  ///< about_z: rad and m per unit
-  int freedoms = 1;
+  int dofs = 1;
   Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 3> subspace;     ///< S
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, 3, 6> dual_basis;   ///< K with K S = 1
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, 6, 6> constraints;  ///< N with N S = 0
-  int position = 0, position_rate = 0;  ///< places of q_r in the state and in the rates
+  int position_index = 0, rate_index = 0;  ///< places of q_r in the state and in the rates
   bool has_spring = false;
   Eigen::Vector3d stiffness, rest_position;
-  int rotor = -1;  ///< place of its momentum, or -1
+  int rotor_index = -1;  ///< place of its momentum, or -1
   double armature = 0.0;
   FrictionKind friction = FrictionKind::none;
   Eigen::Matrix3d friction_tensor;                             ///< of constant friction
   double damping = 0.0, dry_friction = 0.0, slip_speed = 1.0;  ///< the last: rad/s or m/s
-  double softening = 0.0, reference_theta = 298.15;  ///< fall of `damping`, 1/K, from this on, K
-  int heat = -1;                                     ///< storage of the heat of friction
-  int effort = 0, effort_1 = 0, effort_2 = 0;  ///< places of u_r, u_j1 and u_j2 among all efforts
+  double thermal_softening = 0.0, reference_theta = 298.15;    ///< fall of `damping`, 1/K, above, K
+  int heat = -1;                                               ///< storage of the heat of friction
+  int effort_index = 0, effort_index_1 = 0, effort_index_2 = 0;  ///< of u_r, u_j1 and u_j2
 };
 
 /// What a system consists of, all of it: there are no further components.

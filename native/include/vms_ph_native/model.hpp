@@ -119,9 +119,9 @@ class Model {
   int nv() const { return b_ + n_; }
   const std::vector<std::string>& joint_names() const { return joint_names_; }
 
-  /// Where a joint's position is in a configuration; whether it is a pair (cos, sin), or a length.
+  /// Where a joint's position is in a configuration; whether it is (cos, sin) there, or a length.
   int position_index(int joint) const { return position_indices_[static_cast<std::size_t>(joint)]; }
-  bool is_pair(int joint) const { return is_pair_[static_cast<std::size_t>(joint)]; }
+  bool is_continuous(int joint) const { return is_continuous_[static_cast<std::size_t>(joint)]; }
   bool is_prismatic(int joint) const { return is_prismatic_[static_cast<std::size_t>(joint)]; }
 
   /// Entries of a configuration that form a vector of length one: rotation of the base and pairs.
@@ -152,8 +152,8 @@ class Model {
   std::size_t frame_count() const;
 
   /// Limits of the n joints, first of positions, in the order of rates; infinite where not given.
-  const Eigen::VectorXd& lower() const { return lower_; }
-  const Eigen::VectorXd& upper() const { return upper_; }
+  const Eigen::VectorXd& min_position() const { return min_position_; }
+  const Eigen::VectorXd& max_position() const { return max_position_; }
   const Eigen::VectorXd& max_effort() const { return max_effort_; }
   const Eigen::VectorXd& max_velocity() const { return max_velocity_; }
 
@@ -195,7 +195,7 @@ class Model {
   /// Write the configuration (nq,) reached from q by the constant velocity dv (nv,) in unit time;
   /// the position of the base may be left as it is, or all of the base.
   void integrate(const ConstVector& q, const ConstVector& dv, Eigen::Ref<Eigen::VectorXd> result,
-                 bool keep_base_position = false) const noexcept;
+                 bool keeps_base_position = false) const noexcept;
   void integrate_joints(const ConstVector& q, const ConstVector& dv,
                         Eigen::Ref<Eigen::VectorXd> result) const noexcept;
 
@@ -226,11 +226,12 @@ class Model {
   int b_, n_, nq_;
   std::vector<std::string> joint_names_;
   std::vector<int> position_indices_;
-  std::vector<char> is_pair_, is_prismatic_;
+  std::vector<char> is_continuous_, is_prismatic_;
   std::vector<UnitSlice> unit_slices_;
   std::vector<JointLeader> leaders_;  ///< by Pinocchio's index of a joint
   pinocchio::FrameIndex end_effector_;
-  Eigen::VectorXd lower_, upper_, max_effort_, max_velocity_, damping_, dry_friction_, neutral_;
+  Eigen::VectorXd min_position_, max_position_, max_effort_, max_velocity_, damping_, dry_friction_,
+      neutral_;
   double total_mass_, command_period_ = kInfinity;
   Eigen::Vector3d base_gravity_;
 };
@@ -248,14 +249,14 @@ bool are_unit(const std::vector<Model::UnitSlice>& slices, const double* q,
               double tolerance = 1e-6) noexcept;
 
 /// Turn a pair (cos, sin) by an angle, rad; errors of its length are removed to second order.
-void rotate_pair(const double* pair, double angle, double* rotated) noexcept;
+void rotate_cos_sin(const double* cos_sin, double angle, double* rotated) noexcept;
 
 /// What a model of Pinocchio holds, in its order and by its names.
 struct ModelParts {
   /// A joint and the body that it moves.
   struct Joint {
     std::string name, kind;             ///< of Pinocchio, such as JointModelRZ
-    int freedoms;                       ///< degrees of freedom
+    int dofs;                           ///< degrees of freedom
     std::size_t parent;                 ///< 0 is the universe, 1 the first joint
     Eigen::Matrix4d placement;          ///< in the frame of the parent
     Eigen::Vector3d linear_axis, axis;  ///< linear and angular velocity at rate 1, own axes
@@ -275,7 +276,7 @@ struct ModelParts {
   std::string name;
   std::vector<Joint> joints;     ///< without the universe
   std::vector<Frame> frames;     ///< without the universe
-  Eigen::VectorXd lower, upper;  ///< of configurations, (nq,)
+  Eigen::VectorXd min_q, max_q;  ///< of configurations, (nq,)
   Eigen::VectorXd max_effort, max_velocity, armature, damping, dry_friction;  ///< (nv,)
   Eigen::Vector3d gravity;                                                    ///< m/s^2
 };

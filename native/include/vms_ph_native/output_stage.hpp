@@ -65,7 +65,7 @@ class OutputStage {
   /// What the last call limited; empty when nothing was changed.
   const Reason& reason() const noexcept { return reason_; }
   /// Rate and power of the torques of that call, before their limits.
-  const LimitGains& limited() const noexcept { return torque_limits_.limited; }
+  const LimitGains& limit_demand() const noexcept { return torque_limits_.limit_demand; }
 
   /// The efforts that compensate gravity as far as the base can.
   const Command& safe_command() const noexcept { return safe_command_; }

@@ -28,9 +28,9 @@ constexpr auto kVelocityLimit = &pinocchio::Model::velocityLimit;
 constexpr auto kDryFriction = &pinocchio::Model::friction;
 #endif
 
-inline ModelError multi_dof_error(const std::string& joint, int freedoms) {
+inline ModelError multi_dof_error(const std::string& joint, int dofs) {
   return ModelError(
-      "the joint '" + joint + "' has " + std::to_string(freedoms) +
+      "the joint '" + joint + "' has " + std::to_string(dofs) +
       " degrees of freedom; besides the base only revolute, continuous and prismatic joints are "
       "covered: split it into single ones");
 }

@@ -87,8 +87,8 @@ class PoseEffort {
  public:
   using Matrix6 = Eigen::Matrix<double, 6, 6>;
 
-  /// @param velocity_count  of the law; wheels may leave fewer than the robot has.
-  explicit PoseEffort(const Model& model, Eigen::Index velocity_count);
+  /// @param velocity_dimension  of the law; wheels may leave fewer than the robot has.
+  explicit PoseEffort(const Model& model, Eigen::Index velocity_dimension);
   explicit PoseEffort(const Model& model) : PoseEffort(model, model.nv()) {}
 
   /// Restart where the pose is that of the reference.
@@ -143,22 +143,22 @@ class PoseEffort {
   MatrixV extra_stiffness, extra_damping;
 
   SampledImpedance impedance;
-  double potential_energy = 0.0;        ///< energy of all springs, J
-  double task_damping_power = 0.0;      ///< power that the damping of the pose takes out, W
-  double null_damping_power = 0.0;      ///< power dissipated by the other dampers, W
-  double reference_power = 0.0;         ///< with which the reference moves the minimum, W
-  double distance = 0.0;                ///< of the pose to its reference, m
-  Eigen::Array2d limited = {0.0, 0.0};  ///< force and moment that a limit would bound, N and N m
-  VectorV continuous_effort;            ///< (m,) the force in which the energy balance is stated
-  VectorV sampled_effort;               ///< (m,) with the reduced spring
-  VectorV posture_effort;               ///< (nv,) the part of both by hold_posture()
+  double potential_energy = 0.0;             ///< energy of all springs, J
+  double task_damping_power = 0.0;           ///< power that the damping of the pose takes out, W
+  double null_damping_power = 0.0;           ///< power dissipated by the other dampers, W
+  double reference_power = 0.0;              ///< with which the reference moves the minimum, W
+  double distance = 0.0;                     ///< of the pose to its reference, m
+  Eigen::Array2d limit_demand = {0.0, 0.0};  ///< force and moment before limits, N and N m
+  VectorV continuous_effort;  ///< (m,) the force in which the energy balance is stated
+  VectorV sampled_effort;     ///< (m,) with the reduced spring
+  VectorV posture_effort;     ///< (nv,) the part of both by hold_posture()
 
  private:
   struct Springs {
     double energy;
     Twist gradient;
-    Eigen::Array2d limited;  // force and moment that a limit would bound, N and N m
-    double turning_power;    // of axes that turn, W
+    Eigen::Array2d limit_demand;  // force and moment that a limit would bound, N and N m
+    double turning_power;         // of axes that turn, W
   };
 
   Springs springs(const AxisGains& axis_gains, Matrix6& stiffness) const noexcept;

@@ -21,9 +21,9 @@ inline double stable_omega_squared(double frequency, double h) noexcept {
 /// Spring and damping that may be held for a sample.
 class SampledImpedance {
  public:
-  /// @param velocity_count  number of velocities of the law. Where wheels leave fewer than the
-  ///                        robot has, brake() must not be called.
-  explicit SampledImpedance(const Model& model, Eigen::Index velocity_count);
+  /// @param velocity_dimension  of the law. Where wheels leave fewer velocities than the robot has,
+  ///                            brake() must not be called.
+  explicit SampledImpedance(const Model& model, Eigen::Index velocity_dimension);
   explicit SampledImpedance(const Model& model) : SampledImpedance(model, model.nv()) {}
 
   /// Compute spring and damping forces to hold for a sample. Matrices are (nv,nv) and symmetric.

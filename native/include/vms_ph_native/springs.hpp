@@ -97,7 +97,8 @@ struct LimitSprings {
 /// 1/2 k d^2 with d the depth of a joint within the margin before its limit.
 class JointLimitPotential {
  public:
-  explicit JointLimitPotential(const Model& model) : lower_(model.lower()), upper_(model.upper()) {}
+  explicit JointLimitPotential(const Model& model)
+      : lower_(model.min_position()), upper_(model.max_position()) {}
 
   /// Depths d (n,) of the joints within the margin; negative at the lower limits.
   VectorV depth(const VectorV& positions, double margin) const noexcept;

@@ -47,7 +47,7 @@ class StagedController : public Controller {
   virtual void follow_gains(const double* dt) noexcept = 0;
 
   /// Write what limited quantities had in the last update to the fields of their limits.
-  void store_limited(LimitGains& present) const noexcept { present = stage_.limited(); }
+  void store_limit_demand(LimitGains& demand) const noexcept { demand = stage_.limit_demand(); }
 
   /// The effort (nv,) that the output stage passes of a desired one.
   const VectorV& apply_output_stage(const VectorV& desired_effort, double dt) noexcept {
@@ -97,7 +97,7 @@ class RampedGains : public Law {
 
   void follow_gains(const double* dt) noexcept override {
     if (!dt) return ramp_.restart(gains_);
-    this->store_limited(ramp_.present);
+    this->store_limit_demand(ramp_.limit_demand);
     ramp_.follow(gains_, *dt);
   }
 

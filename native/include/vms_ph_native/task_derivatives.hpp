@@ -52,12 +52,12 @@ class AlignedBasis {
 /// The momenta of vms_ph_dynamics.TaskSpaceForm.
 struct TaskForm {
   /// Rows of the Jacobian of a frame, in inertial axes.
-  struct Part {
+  struct FrameRows {
     int frame, first_row, row_count;
   };
-  std::vector<Part> parts;
+  std::vector<FrameRows> frame_rows;
   Eigen::MatrixXd reference;  ///< Zref (k,nv), orthonormal rows
-  double singular_below;      ///< smallest singular value of a regular task
+  double min_sigma;           ///< smallest singular value of a regular task
 };
 
 /// What the task-space form has beside the standard form: derivatives of the Jacobian and of the
@@ -67,7 +67,7 @@ struct TaskForm {
 class TaskDerivatives {
  public:
   /// Begin with the momenta (nv,) of a form at the configuration set; false near a singularity.
-  bool compute(Dynamics& d, const TaskForm& form, const double* z) noexcept;
+  bool compute(Dynamics& d, const TaskForm& form, const double* momenta) noexcept;
 
   /// Go on at the velocity set, under a rate (nv,) of the momenta of the standard form.
   void compute_rates(Dynamics& d, const TaskForm& form, const Eigen::VectorXd& force) noexcept;
@@ -93,10 +93,10 @@ class TaskDerivatives {
 
  private:
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  using Jacobian = void (Dynamics::*)(int frame, bool is_inertial, double* out) const;
+  using RowWriter = void (Dynamics::*)(int frame, bool is_inertial, double* out) const;
 
-  /// Write the Jacobians of the parts, or their rates; and the derivatives of both by q.
-  void stack(const Dynamics& d, const TaskForm& form, Jacobian write_rows, Eigen::MatrixXd& rows);
+  /// Write the Jacobians of the frames, or their rates; and the derivatives of both by q.
+  void stack(const Dynamics& d, const TaskForm& form, RowWriter write_rows, Eigen::MatrixXd& rows);
   void differentiate(const Dynamics& d, const TaskForm& form, const Eigen::VectorXd& v) noexcept;
 
   RowMajor frame_jacobian_;

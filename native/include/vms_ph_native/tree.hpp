@@ -144,7 +144,7 @@ class Tree {
   /// Jacobian (6,nv) of a frame at its origin, in the axes that `rotation` maps to the root's; or
   /// (6,b+bodies) with a column for every joint, also those that mimic others.
   void write_jacobian(const Frame& frame, const Eigen::Matrix3d& rotation, double* out,
-                      bool of_all_joints = false) const noexcept;
+                      bool includes_mimics = false) const noexcept;
 
   // Of the velocity set last:
 
@@ -195,7 +195,7 @@ class Tree {
     int leader;                 ///< of the n joints: the one that it mimics, or itself
     int position_index;         ///< in q
     double multiplier, offset;  ///< position = multiplier * (that in q) + offset
-    bool is_pair;               ///< its position in q is a pair (cos, sin)
+    bool is_continuous;         ///< its position in q is a pair (cos, sin)
     double armature;            ///< that the joint it mimics feels
   };
   // The structs below contain kLaneCount bodies each; lanes without a body are zero.
@@ -206,13 +206,13 @@ class Tree {
     LaneRow offset[3], linear_rate[3];     ///< translation = offset + position * rate
     /// Angular and linear part of the screw, own axes, per rate of the joint that it mimics.
     LaneRow axis[3], linear_axis[3];
-    LaneRow mass, lever[3], inertia[6];  ///< about the centre of mass: xx, xy, xz, yy, yz, zz
+    LaneRow mass, centre[3], inertia[6];  ///< about the centre of mass: xx, xy, xz, yy, yz, zz
   };
   struct alignas(Lanes) LinkGroup {
     LaneRow rotation[9], origin[3];
     LaneRow screw[6];  ///< twist at joint rate 1
     LaneRow link_inertia[10], composite_inertia[10];
-    LaneRow reaction[6];  ///< composite inertia times screw: momentum at joint rate 1
+    LaneRow unit_momentum[6];  ///< composite inertia times screw: momentum at joint rate 1
   };
   /// Of the n joints in the rows of the base.
   struct alignas(Lanes) Column {
@@ -249,8 +249,8 @@ class Tree {
   Screw screw(std::size_t body) const noexcept {
     return screw_at(link_groups_[body / kLaneCount].screw, body % kLaneCount);
   }
-  Screw reaction(std::size_t body) const noexcept {
-    return screw_at(link_groups_[body / kLaneCount].reaction, body % kLaneCount);
+  Screw unit_momentum(std::size_t body) const noexcept {
+    return screw_at(link_groups_[body / kLaneCount].unit_momentum, body % kLaneCount);
   }
   Screw twist(std::size_t body) const noexcept {
     return screw_at(motions_[body / kLaneCount].twist, body % kLaneCount);
@@ -319,7 +319,7 @@ class Tree {
   static Screw map_screw(const se3::Adjoint& matrix, Screw s) noexcept;  // a copy, for speed
   Screw momentum_of(const SpatialInertia& inertia, const se3::Adjoint& added_mass,
                     const Screw& twist) const noexcept;
-  void compute_reactions() noexcept;
+  void compute_unit_momenta() noexcept;
   void add_joint_mass(double* mass, int stride) noexcept;
   void factorise() noexcept;
   void solve_mass(const Screw& momentum, Eigen::VectorXd& v) noexcept;
@@ -354,7 +354,7 @@ class Tree {
   std::vector<double> products_;                 ///< of all bodies, intermediate
   SpatialInertia root_inertia_, total_inertia_;  ///< of the root, of the whole robot
   Eigen::VectorXd computed_q_;
-  bool is_computed_ = false, has_reactions_ = false, is_factorised_ = false;
+  bool is_computed_ = false, has_unit_momenta_ = false, is_factorised_ = false;
   Eigen::Vector3d centre_of_mass_ = Eigen::Vector3d::Zero();
   Eigen::Matrix3d inverse_inertia_ = Eigen::Matrix3d::Zero();  ///< about the centre of mass
   /// Added masses of the root and of the whole robot; twists of the locked robot, about its centre

@@ -82,16 +82,16 @@ inline Screw in_axes_of(const Tree::Frame& frame, const Screw& s) {
 template <int kRows, class Rows>
 VMS_PH_INLINED inline Eigen::Matrix<double, kRows, 1> Tree::root_sum(Rows&& rows) noexcept {
   Eigen::Matrix<double, kRows, 1> sum = Eigen::Matrix<double, kRows, 1>::Zero();
-  double carried[kRows] = {};  // from a body to the one right before it, without a way by memory
+  double subtree_sum[kRows] = {};  // passed to the body right before one, not by way of memory
   for (std::size_t i = joints_.size(); i-- > 0;) {
     LaneRow* row = rows(i / kLaneCount);
-    for (int k = 0; k < kRows; ++k) carried[k] = row[k][i % kLaneCount] += carried[k];
+    for (int k = 0; k < kRows; ++k) subtree_sum[k] = row[k][i % kLaneCount] += subtree_sum[k];
     const auto parent = static_cast<std::size_t>(joints_[i].parent);
     if (parent + 1 == i && i > 0) continue;
     for (int k = 0; k < kRows; ++k) {
       (joints_[i].parent < 0 ? sum[k] : rows(parent / kLaneCount)[k][parent % kLaneCount]) +=
-          carried[k];
-      carried[k] = 0.0;
+          subtree_sum[k];
+      subtree_sum[k] = 0.0;
     }
   }
   return sum;
@@ -99,16 +99,16 @@ VMS_PH_INLINED inline Eigen::Matrix<double, kRows, 1> Tree::root_sum(Rows&& rows
 
 template <class Rows>
 VMS_PH_INLINED inline void Tree::add_from_parents(const Screw& root_value, Rows&& rows) noexcept {
-  Screw carried;  // from a body to the one right behind it
+  Screw path_sum;  // from a body to the one right behind it
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const auto parent = static_cast<std::size_t>(joints_[i].parent);
     if (joints_[i].parent < 0) {
-      carried = root_value;
+      path_sum = root_value;
     } else if (parent + 1 != i) {
-      carried = screw_at(rows(parent / kLaneCount), parent % kLaneCount);
+      path_sum = screw_at(rows(parent / kLaneCount), parent % kLaneCount);
     }
-    carried += screw_at(rows(i / kLaneCount), i % kLaneCount);
-    set_lane(carried, rows(i / kLaneCount), i % kLaneCount);
+    path_sum += screw_at(rows(i / kLaneCount), i % kLaneCount);
+    set_lane(path_sum, rows(i / kLaneCount), i % kLaneCount);
   }
 }
 

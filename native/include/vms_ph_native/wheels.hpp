@@ -58,7 +58,7 @@ class WheeledTerms {
   WheelContact make_contact(const Wheel& wheel);
   void choose_partition();
   Eigen::MatrixXd constraints_at(const Eigen::VectorXd& q);
-  void compute_constraints(bool with_rates) noexcept;
+  void compute_constraints(bool needs_rates) noexcept;
   void select_dependent() noexcept;
   bool solve_dependent(const MatrixV& residual, MatrixV& solution) noexcept;
 

@@ -55,7 +55,7 @@ BaseWrenchLimiter::BaseWrenchLimiter(const Model& model, std::optional<Allocatio
   }
   if (!base_actuated) return;
   actuation_.emplace(*allocation_, weights);
-  brake_search_.emplace(matrix);
+  brake_solver_.emplace(matrix);
   brake_map_ = matrix;
   inputs_ = Eigen::VectorXd::Zero(matrix.cols());
 }
@@ -85,8 +85,8 @@ void BaseWrenchLimiter::limit_brake(VectorB& wrench,
   for (Eigen::Index i = 0; i < brake_map_.cols(); ++i)
     M_b_factor_.solve_root(&brake_map_.coeffRef(0, i));
   M_b_factor_.solve_root(wrench.data());
-  brake_search_->set_matrix(brake_map_);
-  brake_search_->solve(wrench, allocation_->lower(), allocation_->upper(), inputs_);
+  brake_solver_->set_matrix(brake_map_);
+  brake_solver_->solve(wrench, allocation_->lower(), allocation_->upper(), inputs_);
   multiply(allocation_->matrix(), inputs_, wrench);
 }
 
@@ -97,51 +97,51 @@ EffortQueue::EffortQueue(const Model& model, int delay)
       start_configuration_(VectorQ::Zero(model.nq())),
       last_state_(model),
       zero_velocity_(VectorV::Zero(model.nv())) {
-  acting_effort_ = acting_active_part_ = displacement_ = scratch_ = zero_velocity_;
+  acting_effort_ = acting_active_effort_ = displacement_ = scratch_ = zero_velocity_;
   efforts_.fill(zero_velocity_);
-  active_parts_.fill(zero_velocity_);
+  active_efforts_.fill(zero_velocity_);
 }
 
-void EffortQueue::restart(const VectorV& effort, const VectorV& active_part) noexcept {
+void EffortQueue::restart(const VectorV& effort, const VectorV& active_effort) noexcept {
   efforts_.fill(effort);
-  active_parts_.fill(active_part);
+  active_efforts_.fill(active_effort);
   sample_work_.restart();
   has_start_state_ = false;
-  is_measured_ = true;
+  has_every_state_ = true;
 }
 
-void EffortQueue::send(const VectorV& effort, const VectorV& active_part) noexcept {
+void EffortQueue::send(const VectorV& effort, const VectorV& active_effort) noexcept {
   efforts_[index(0)] = effort;
-  active_parts_[index(0)] = active_part;
+  active_efforts_[index(0)] = active_effort;
   first_index_ = (first_index_ + 1) % (delay_ + 1);
 }
 
 void EffortQueue::begin_effort(Evaluation& d, double motion_energy_bound) noexcept {
   start_configuration_ = d.q();
   start_potential_energy_ = d.potential_energy();
-  has_start_state_ = is_measured_ = true;
+  has_start_state_ = has_every_state_ = true;
   sample_work_.hold(d, effort_at(0), zero_velocity_, -start_potential_energy_);
   start_v_norm_ = v_norm_ = std::sqrt(2.0 * motion_energy_bound);
   path_length_ = work_error_ = 0.0;
   acting_effort_ = effort_at(0);
-  acting_active_part_ = active_parts_[index(0)];
+  acting_active_effort_ = active_efforts_[index(0)];
 }
 
 void EffortQueue::mean_velocity(const ConstVector& q, double dt, VectorV& result) noexcept {
   result.setZero(model_.nv());
-  if (!has_start_state_ || !is_measured_) return;
+  if (!has_start_state_ || !has_every_state_) return;
   model_.difference(start_configuration_, q, result);
   result /= dt;
 }
 
 void EffortQueue::skip_state(double dt) noexcept {
   if (!has_start_state_) return;
-  if (is_measured_) {
+  if (has_every_state_) {
     last_state_.set(start_configuration_, zero_velocity_);
     M_factor_.compute(last_state_.M());
     has_weight_ = (last_state_.g().array() != 0.0).any();
   }
-  is_measured_ = false;
+  has_every_state_ = false;
   advance_time(dt);
 }
 
@@ -150,28 +150,28 @@ void EffortQueue::advance_without_state() noexcept {
   const VectorV effort_change = effort_at(0) - acting_effort_;
   work_error_ += path_length_ * effort_norm(effort_change);
   acting_effort_ = effort_at(0);
-  acting_active_part_ = active_parts_[index(0)];
+  acting_active_effort_ = active_efforts_[index(0)];
 }
 
 double EffortQueue::largest_work() const noexcept {
-  if (!has_start_state_ || is_measured_) return 0.0;
+  if (!has_start_state_ || has_every_state_) return 0.0;
   const double work = 0.5 * (v_norm_ * v_norm_ - start_v_norm_ * start_v_norm_);
   return has_weight_ ? work + 0.5 * kWeightRate * path_length_ * path_length_ : work;
 }
 
-double EffortQueue::covered_share(const VectorV& active_part, double level, double dt) noexcept {
+double EffortQueue::covered_share(const VectorV& active_effort, double level, double dt) noexcept {
   if (!has_start_state_) return 0.0;
   double v_norm = v_norm_;
-  for (int k = 0; k < delay_; ++k) v_norm += dt * effort_norm(pending_active_part(k));
+  for (int k = 0; k < delay_; ++k) v_norm += dt * effort_norm(pending_active_effort(k));
   const double max_v_norm = std::sqrt(start_v_norm_ * start_v_norm_ + 2.0 * std::max(0.0, level));
-  const double v_norm_rise = dt * effort_norm(active_part);
+  const double v_norm_rise = dt * effort_norm(active_effort);
   return v_norm_rise > 0.0 ? std::min(1.0, std::max(0.0, max_v_norm - v_norm) / v_norm_rise) : 1.0;
 }
 
 double EffortQueue::work(Evaluation& d, double dt) noexcept {
   if (!has_start_state_) return 0.0;
   const double potential_energy = d.potential_energy();
-  if (is_measured_) return -sample_work_.recovered_energy(d, -potential_energy, dt);
+  if (has_every_state_) return -sample_work_.recovered_energy(d, -potential_energy, dt);
   advance_time(dt);
   model_.difference(start_configuration_, d.q(), displacement_);
   const double work = acting_effort_.dot(displacement_) -
@@ -182,7 +182,7 @@ double EffortQueue::work(Evaluation& d, double dt) noexcept {
 
 /// Let the acting effort act for a time, s, without a state.
 void EffortQueue::advance_time(double dt) noexcept {
-  v_norm_ += dt * effort_norm(acting_active_part_);
+  v_norm_ += dt * effort_norm(acting_active_effort_);
   path_length_ += dt * v_norm_;
 }
 
@@ -201,7 +201,7 @@ DelayedGrant::DelayedGrant(const Model& model, BaseWrenchLimiter wrench_limiter,
       predictor_(model),
       grant_(model),
       torque_limits_(model) {
-  static_effort_ = compensation_error_ = net_effort_ = active_part_ = VectorV::Zero(model.nv());
+  static_effort_ = compensation_error_ = net_effort_ = active_effort_ = VectorV::Zero(model.nv());
   scratch_ = held_weight_ = brake_ = static_effort_;
   prediction_.acceleration = prediction_.displacement = static_effort_;
 }
@@ -280,8 +280,8 @@ void DelayedGrant::grant(Evaluation& d, VectorV& effort, const EffortQueue& effo
   reason_ = "";
   is_braking_ = false;
   if (is_surely_covered(d, effort, effort_queue, level, debt_ceiling.motion_energy_bound(), dt)) {
-    static_effort(d, active_part_);
-    active_part_ = effort - active_part_;
+    static_effort(d, active_effort_);
+    active_effort_ = effort - active_effort_;
     return;
   }
   Evaluation* state = &d;
@@ -308,28 +308,28 @@ void DelayedGrant::grant(Evaluation& d, VectorV& effort, const EffortQueue& effo
     strongest_brake(*state, dt, brake_);
     grant_.brake(effort, static_effort_, brake_);
   }
-  active_part_ = effort - static_effort_;
+  active_effort_ = effort - static_effort_;
   M_factor_.compute(state->M());
   double remaining_rise = debt_ceiling.v_norm_rise(level);
   for (int k = 0; k < effort_queue.pending_count(); ++k)
-    remaining_rise -= v_norm_rise(effort_queue.pending_active_part(k), dt);
+    remaining_rise -= v_norm_rise(effort_queue.pending_active_effort(k), dt);
   remaining_rise = std::max(0.0, remaining_rise);
-  const double required_rise = v_norm_rise(active_part_, dt);
+  const double required_rise = v_norm_rise(active_effort_, dt);
   if (!(required_rise > remaining_rise)) return;
   compensation_error(*state, compensation_error_);
   predictor_.begin(*state, compensation_error_, 0.0, dt);
-  active_part_ *= std::max(remaining_rise / required_rise, neutral_share(effort));
-  effort = static_effort_ + active_part_;
+  active_effort_ *= std::max(remaining_rise / required_rise, neutral_share(effort));
+  effort = static_effort_ + active_effort_;
   if (reason_[0] != '\0') return;
   reason_ = level < -SampleGrant::kRounding ? reasons::tank_in_debt : reasons::tank_uncovered;
 }
 
 /// By how much an effort beyond the static one (nv,) raises |v|_M in a sample at most, with
 /// M_factor_ at its state.
-double DelayedGrant::v_norm_rise(const VectorV& active_part, double dt) noexcept {
-  scratch_ = active_part;
+double DelayedGrant::v_norm_rise(const VectorV& active_effort, double dt) noexcept {
+  scratch_ = active_effort;
   M_factor_.solve(scratch_.data());
-  return dt * std::sqrt(std::max(0.0, active_part.dot(scratch_)));
+  return dt * std::sqrt(std::max(0.0, active_effort.dot(scratch_)));
 }
 
 /// The share of a brake (nv,) that takes out what holding the weight over a sample gives.

@@ -177,19 +177,19 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   if (is_fading) reason_.add_sentence("fading in");
   delayed_grant_.grant(d_, effort_, effort_queue_, level, debt_ceiling_, sample_time);
   if (delayed_grant_.reason()[0] != '\0') {
-    torque_limits_.replace(effort_.tail(n_));
+    torque_limits_.set_last_torque(effort_.tail(n_));
     reason_.add_sentence(delayed_grant_.reason());
   }
   count_sample(is_reflex, !reason_.empty(), delayed_grant_.is_braking());
-  send(delayed_grant_.active_part(), is_reflex);
+  send(delayed_grant_.active_effort(), is_reflex);
   effort_queue_.begin_effort(d_, debt_ceiling_.motion_energy_bound());
   return output_;
 }
 
-/// Send the effort in effort_, whose part beyond the static effort is `active_part` (nv,).
-void PortGuard::send(const VectorV& active_part, bool is_reflex) noexcept {
+/// Send the effort in effort_, whose part beyond the static effort is `active_effort` (nv,).
+void PortGuard::send(const VectorV& active_effort, bool is_reflex) noexcept {
   delayed_grant_.compensation_error(d_, compensation_error_);
-  effort_queue_.send(effort_ - compensation_error_, active_part);
+  effort_queue_.send(effort_ - compensation_error_, active_effort);
   if (is_reflex) {
     acting_effort_ = effort_;
     has_acting_effort_ = true;
@@ -225,7 +225,7 @@ Certificate PortGuard::certificate() const noexcept {
 /// Count the energy given since the last state.
 void PortGuard::update_tank(double dt) noexcept {
   tank_.capacity = settings.tank_capacity;
-  const bool is_lost = !effort_queue_.is_measured();
+  const bool is_lost = !effort_queue_.has_every_state();
   const double kinetic_energy = d_.kinetic_energy();
   double work = effort_queue_.work(d_, dt);
   if (is_lost) {
@@ -306,7 +306,7 @@ void PortGuard::limit_effort(const VectorV& static_effort, double sample_time, d
                                             settings, sample_time);
   if (!(share < 1.0)) return;
   effort_ = brake_ + share * (effort_ - brake_);
-  torque_limits_.replace(effort_.tail(n_));
+  torque_limits_.set_last_torque(effort_.tail(n_));
   reason_.add_sentence(motion_limits_.reason().text());
 }
 
@@ -335,7 +335,7 @@ const GuardedEffort& PortGuard::update_without_state(const ConstVector& q, const
   effort_ = static_effort_ + brake_;
   send(brake_, true);
   effort_queue_.advance_without_state();
-  torque_limits_.replace(effort_.tail(n_));
+  torque_limits_.set_last_torque(effort_.tail(n_));
   ++certificate_.lost;
   if (is_valid_step) certificate_.duration += dt;
   count_sample(true, true, false);

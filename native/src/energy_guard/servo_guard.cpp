@@ -187,9 +187,8 @@ PositionGuard::PositionGuard(std::vector<JointServo> servos, double uncertainty,
 
 void PositionGuard::restart() noexcept {
   for (auto& energies : pending_energy_) std::fill(energies.begin(), energies.end(), Bounds{});
-  for (std::size_t k = 0; k < servos_.size(); ++k) {
+  for (std::size_t k = 0; k < servos_.size(); ++k)
     added_energy_[k] = energy_change(k, positions_[k], commands_[0][k], 0.0);
-  }
   damped_energy_ = 0.0;
 }
 
@@ -240,9 +239,8 @@ void PositionGuard::count_energy(const JointValues& new_positions) noexcept {
   }
   damped_energy_ += elapsed_time_ * dissipated_power;
   positions_ = new_positions;
-  for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
+  for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k)
     pending_energy_[0][k] = energy_change(k, commands_[0][k], commands_[1][k], 0.0);
-  }
   advance_pending_energy();
 }
 
@@ -269,9 +267,8 @@ void PositionGuard::record_granted(const JointValues& command, double dt) noexce
 /// Count the oldest command under way as acting: one sample has passed.
 void PositionGuard::advance_pending_energy() noexcept {
   if (delay_ == 0) return;
-  for (std::size_t k = 0; k < servos_.size(); ++k) {
+  for (std::size_t k = 0; k < servos_.size(); ++k)
     added_energy_[k] = add_bounds(added_energy_[k], std::exchange(pending_energy_[0][k], Bounds{}));
-  }
   std::rotate(pending_energy_.begin(), pending_energy_.begin() + 1, pending_energy_.end());
 }
 
@@ -316,9 +313,8 @@ double VelocityGuard::energy_bound(const JointValues& command, double dt) const 
 }
 
 void VelocityGuard::record_lost_sample() noexcept {
-  for (std::size_t k = 0; k < servos_.size(); ++k) {
+  for (std::size_t k = 0; k < servos_.size(); ++k)
     lost_squares_[k] += commands_[0][k] * commands_[0][k];
-  }
 }
 
 }  // namespace vms_ph

@@ -107,9 +107,8 @@ void CentroidalRobot::add_port_energies(const Ports& ports, const VectorXd& v, d
                                         StepResult& result) const noexcept {
   const int b = tree.b(), n = tree.n();
   if (ports.torque.size() > 0) result.supplied_energy[0] += duration * ports.torque.dot(v.tail(n));
-  if (ports.wrench_base.size() > 0) {
+  if (ports.wrench_base.size() > 0)
     result.supplied_energy[1] += duration * ports.wrench_base.dot(v.head(b));
-  }
   if (ports.has_wrench_end_effector)
     result.supplied_energy[2] += duration * end_effector_force_.dot(v);
   if (ports.damping.size() == 0) return;

@@ -93,9 +93,8 @@ bool FixedPointSolver::solve_by_newton(const Sweep& sweep, StepResult& result) n
       if (largest_entry(trial_residual_) < (1.0 - 0.1 * factor) * largest_entry(residual_)) break;
       factor *= 0.5;
       if (factor < kMinStepScale) {
-        if (!(largest_entry(residual_) <= stall_tolerance(scale))) {
+        if (!(largest_entry(residual_) <= stall_tolerance(scale)))
           return fail(Failure::newton_stagnation, largest_entry(residual_), 0.0);
-        }
         unknown = iterate_;
         result.iterations += iteration;
         return sweep(iterate_, image_);
@@ -169,10 +168,10 @@ void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) no
 }
 
 void DiscreteGradient::set_guess(const SolverState& x, double t, double dt,
-                                 bool ignore_past_steps) noexcept {
+                                 bool ignores_past_steps) noexcept {
   const int nv = robot_.tree.nv();
   FixedPointSolver& solver = ports_->has_efforts ? forced_solver_ : free_solver_;
-  if (!ignore_past_steps && x.past_steps.count == PastSteps::kMaxSteps) {
+  if (!ignores_past_steps && x.past_steps.count == PastSteps::kMaxSteps) {
     x.past_steps.extrapolate(t + 0.5 * dt, solver.unknown.head(nv + 1));
   } else {
     centroidal_motion(x, q_mid_, v_mid_);
@@ -255,9 +254,8 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
       // The effect of a force at a fixed centre of mass, whose motion is integrated separately.
       const Screw wrench = mid_tree.base_twist(force_);
       const Vector3d torque = wrench.angular - mid_tree.centre_of_mass().cross(wrench.linear);
-      for (int i = 0; i < n; ++i) {
+      for (int i = 0; i < n; ++i)
         force_[b + i] -= mid_tree.linear_coupling(i).dot(wrench.linear) / robot_.mass;
-      }
       const Vector3d world_force = rotation * wrench.linear, half_phi = 0.5 * phi;
       // In inertial axes, such that its work is w . torque.
       const Vector3d rotated_torque =

@@ -176,9 +176,9 @@ StepResult ProjectedRungeKutta::step(const SolverState& x, const Ports& ports, d
   next_state.energy = x.energy;
   next_state.t = t + dt;
   if (ports.has_efforts) {
-    forced_step(x, ports, t, dt, next_state, result);
+    take_forced_step(x, ports, t, dt, next_state, result);
   } else {
-    free_step(x, dt, next_state);
+    take_free_step(x, dt, next_state);
   }
   if (!std::isfinite(next_state.q.squaredNorm() + next_state.v.squaredNorm())) {
     result.failure = Failure::not_finite;
@@ -199,8 +199,8 @@ VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x,
   robot_.tree.solve_acceleration(v, zero_effort_, a);
 }
 
-VMS_PH_FMA void ProjectedRungeKutta::free_step(const SolverState& x, double dt,
-                                               SolverState& next_state) noexcept {
+VMS_PH_FMA void ProjectedRungeKutta::take_free_step(const SolverState& x, double dt,
+                                                    SolverState& next_state) noexcept {
   const double half_step = 0.5 * dt;
   robot_.tree.set_configuration(x.q);
   robot_.tree.solve_acceleration(x.v, zero_effort_, a_);
@@ -227,9 +227,9 @@ VMS_PH_FMA void ProjectedRungeKutta::free_step(const SolverState& x, double dt,
   robot_.model.integrate(x.q, increment_, next_state.q, true);
 }
 
-VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Ports& ports, double t,
-                                                 double dt, SolverState& next_state,
-                                                 StepResult& result) noexcept {
+VMS_PH_FMA void ProjectedRungeKutta::take_forced_step(const SolverState& x, const Ports& ports,
+                                                      double t, double dt, SolverState& next_state,
+                                                      StepResult& result) noexcept {
   Tree& tree = robot_.tree;
   const int centre_dim = robot_.centre_dim;
   increment_.setZero();
@@ -403,7 +403,7 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
 RKMK4::RKMK4(const Model& model, bool has_gravity)
     : model_(checked_model(has_gravity ? model : model.with_gravity(Vector3d::Zero()), "scheme")),
       d_(model_),
-      centroidal_(model_, has_gravity) {
+      robot_(model_, has_gravity) {
   v_ = a_ = rate_ = mean_rate_ = mean_a_ = increment_ = port_force_ = VectorXd::Zero(model_.nv());
   q_ = VectorXd::Zero(model_.nq());
 }
@@ -415,9 +415,9 @@ void RKMK4::accelerate(const Ports& ports, double t, double duration, StepResult
   VectorV force = d_.drag();
   result.dissipated_energy -= duration * force.dot(v_);
   if (ports.has_efforts) {
-    centroidal_.tree.set_configuration(q_);
-    centroidal_.port_force(ports, t, v_, port_force_);
-    centroidal_.add_port_energies(ports, v_, duration, result);
+    robot_.tree.set_configuration(q_);
+    robot_.port_force(ports, t, v_, port_force_);
+    robot_.add_port_energies(ports, v_, duration, result);
     force += port_force_;
   }
   force -= d_.g();
@@ -428,7 +428,7 @@ void RKMK4::accelerate(const Ports& ports, double t, double duration, StepResult
 
 StepResult RKMK4::step(const SolverState& x, const Ports& ports, double t, double dt,
                        SolverState& next_state) noexcept {
-  const Tree& tree = centroidal_.tree;
+  const Tree& tree = robot_.tree;
   StepResult result;
   mean_rate_.setZero();
   mean_a_.setZero();

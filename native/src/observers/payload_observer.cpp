@@ -52,26 +52,26 @@ void scale(const Eigen::VectorXd& factors, Eigen::MatrixXd& matrix) {
 
 MotionWindow::MotionWindow(const Model& model, const VectorV& deviations)
     : deviations_(deviations) {
-  TimeInterval rest;
-  rest.q = model.neutral_configuration();
-  rest.v = rest.impulse = rest.effort_noise = rest.slow_error = VectorV::Zero(model.nv());
-  intervals_.fill(rest);
-  smoothed_interval_.velocity = smoothed_interval_.smoothing_error = rest.v;
+  TimeInterval zero;
+  zero.q = model.neutral_configuration();
+  zero.v = zero.impulse = zero.effort_noise = zero.slow_error = VectorV::Zero(model.nv());
+  intervals_.fill(zero);
+  smoothed_interval_.velocity = smoothed_interval_.smoothing_error = zero.v;
 }
 
 void MotionWindow::restart() noexcept {
-  first_index_ = count_ = half_width_ = 0;
+  first_index_ = interval_count_ = half_width_ = 0;
   is_interval_open_ = false;
   time_ = 0.0;
 }
 
 const SmoothedInterval* MotionWindow::add(const ExternalImpulse& impulse) noexcept {
   // The window that was complete at the last sample moves on.
-  if (half_width_ > 0 && count_ > 2 * half_width_) {
+  if (half_width_ > 0 && interval_count_ > 2 * half_width_) {
     first_index_ = (first_index_ + 1) % kIntervals;
-    --count_;
+    --interval_count_;
   }
-  TimeInterval& interval = interval_at(count_);
+  TimeInterval& interval = interval_at(interval_count_);
   time_ += impulse.dt;
   if (!is_interval_open_) {
     interval.dt = impulse.dt;
@@ -93,8 +93,8 @@ const SmoothedInterval* MotionWindow::add(const ExternalImpulse& impulse) noexce
     half_width_ = std::clamp(static_cast<int>(std::min(kHalfWindow / interval.dt, 1e3) + 0.5),
                              kMinHalfWidth, kMaxHalfWidth);
   }
-  ++count_;
-  if (count_ <= 2 * half_width_) return nullptr;
+  ++interval_count_;
+  if (interval_count_ <= 2 * half_width_) return nullptr;
   smooth();
   return &smoothed_interval_;
 }

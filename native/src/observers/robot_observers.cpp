@@ -105,7 +105,7 @@ void ContactDetector::restart() noexcept {
 /// Begin windows anew; a contact goes on.
 void ContactDetector::restart_windows() noexcept {
   newest_index_ = 0;
-  count_ = 1;
+  sum_count_ = 1;
   Sums& first_sums = sums_[0];
   first_sums.time = first_sums.work_sum = first_sums.work_noise = first_sums.work_bias = 0.0;
   first_sums.impulse.setZero();
@@ -127,7 +127,7 @@ const ContactReport& ContactDetector::add(const ExternalImpulse& impulse) noexce
   const int size = static_cast<int>(sums_.size());
   const Sums& last_sums = recent_sums(1);
   newest_index_ = (newest_index_ + 1) % size;
-  count_ = std::min(count_ + 1, size);
+  sum_count_ = std::min(sum_count_ + 1, size);
   Sums& latest_sums = recent_sums(1);
   latest_sums.time = last_sums.time + impulse.dt;
   latest_sums.impulse = last_sums.impulse + impulse.vector;
@@ -197,7 +197,7 @@ void ContactDetector::test_momentum(const ExternalImpulse& impulse) noexcept {
   const int b = model_.b(), nv = model_.nv();
   const Sums& latest_sums = recent_sums(1);
   report_.by_momentum = report_.duration = 0.0;
-  for (int length = 1; length <= 1 << (window_count_ - 1) && length < count_; length *= 2) {
+  for (int length = 1; length <= 1 << (window_count_ - 1) && length < sum_count_; length *= 2) {
     const Sums &start_sums = recent_sums(1 + length), &first_sums = recent_sums(length);
     impulse_ = latest_sums.impulse - start_sums.impulse;
     noise_covariance_ = *impulse.end_covariance + first_sums.start_covariance +
@@ -224,7 +224,7 @@ void ContactDetector::test_energy() noexcept {
   const Sums& latest_sums = recent_sums(1);
   report_.by_energy = report_.work = 0.0;
   report_.work_deviation = kInfinity;
-  for (int length = 1; length <= 1 << (window_count_ - 1) && length < count_; length *= 2) {
+  for (int length = 1; length <= 1 << (window_count_ - 1) && length < sum_count_; length *= 2) {
     const Sums &start_sums = recent_sums(1 + length), &first_sums = recent_sums(length);
     if (!first_sums.work.is_valid) break;
     const double window_work = latest_sums.work_sum - start_sums.work_sum;

@@ -25,9 +25,8 @@ constexpr int kRefinements = 3;
 
 std::vector<Eigen::Index> tilt_inputs(const AngleColumns& columns) {
   std::vector<Eigen::Index> indices;
-  for (Eigen::Index i = 0; i < columns.largest_tilt_rate.size(); ++i) {
+  for (Eigen::Index i = 0; i < columns.largest_tilt_rate.size(); ++i)
     if (columns.is_tilting(i)) indices.push_back(i);
-  }
   return indices;
 }
 
@@ -132,8 +131,8 @@ TiltAllocation::TiltAllocation(const BaseActuators& actuators)
       lower_(Eigen::VectorXd::Zero(force_columns_.cols())),
       upper_(lower_),
       forces_(lower_),
-      unbounded_search_(force_columns_),
-      search_(force_columns_) {
+      unbounded_solver_(force_columns_),
+      solver_(force_columns_) {
   const auto t = static_cast<Eigen::Index>(tilting_inputs_.size());
   lower_angles_ = upper_angles_ = largest_tilt_rates_ = Eigen::VectorXd::Zero(t);
   for (Eigen::Index k = 0; k < t; ++k) {
@@ -160,12 +159,12 @@ void TiltAllocation::solve_angles(const VectorB& goal, const Eigen::VectorXd& lo
   }
   map_.set_angles(angles_at_mean_tilt_);
   force_columns_.leftCols(m) = weights_.asDiagonal() * map_.matrix();
-  unbounded_search_.set_matrix(force_columns_);
-  const bool is_within_limits = unbounded_search_.solve_freely(goal, lower_, upper_, forces_);
-  if (!is_within_limits) search_.set_matrix(force_columns_, kForceWeight);
+  unbounded_solver_.set_matrix(force_columns_);
+  const bool is_within_limits = unbounded_solver_.solve_freely(goal, lower_, upper_, forces_);
+  if (!is_within_limits) solver_.set_matrix(force_columns_, kForceWeight);
   residual_goal_ = goal;
   for (int refinement = 0; !is_within_limits && refinement < kRefinements; ++refinement) {
-    search_.solve(residual_goal_, lower_, upper_, forces_);
+    solver_.solve(residual_goal_, lower_, upper_, forces_);
     residual_goal_ += goal;
     residual_goal_.noalias() -= force_columns_.lazyProduct(forces_);
   }
@@ -189,30 +188,33 @@ void TiltAllocation::solve_angles(const VectorB& goal, const Eigen::VectorXd& lo
 ActuatedBase::AllocationParts::AllocationParts(const BaseActuators& actuators)
     : fixed_actuation(actuators.allocation, actuators.weights),
       weighted_map(actuators.weights.asDiagonal() * actuators.allocation.matrix()),
-      search(weighted_map),
+      solver(weighted_map),
       map(actuators),
       tilt_allocation(actuators) {}
 
-ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> actuators, double dt)
+ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> base_actuators,
+                           double dt)
     : time_step_(dt),
-      actuators_(std::move(actuators)),
+      actuators_(std::move(base_actuators)),
       twist_(Eigen::VectorXd::Zero(model.b())),
       wrench_(twist_) {
   if (!actuators_) return;
-  const auto& a = *actuators_;
-  if (a.allocation.matrix().rows() != model.b()) {
+  const auto& actuators = *actuators_;
+  if (actuators.allocation.matrix().rows() != model.b()) {
     throw ModelError("the actuators of the robot description are those of a base with " +
-                     std::to_string(a.allocation.matrix().rows()) + " velocities; that of '" +
-                     model.name() + "' has " + std::to_string(model.b()));
+                     std::to_string(actuators.allocation.matrix().rows()) +
+                     " velocities; that of '" + model.name() + "' has " +
+                     std::to_string(model.b()));
   }
-  allocation_parts_.emplace(a);
-  const Eigen::Index m = a.allocation.matrix().cols();
+  allocation_parts_.emplace(actuators);
+  const Eigen::Index m = actuators.allocation.matrix().cols();
   lower_ = upper_ = commands_ = inputs_ = friction_ = net_inputs_ = Eigen::VectorXd::Zero(m);
   end_rates_ = end_angles_ = input_velocities_ = mean_rates_ = mean_angles_ = lag_factor_ =
       commands_;
-  goal_ = a.weights;
+  goal_ = actuators.weights;
   for (Eigen::Index i = 0; i < m; ++i) {
-    if (a.time_constant[i] > 0.0) lag_factor_[i] = std::exp(-dt / a.time_constant[i]);
+    if (actuators.time_constant[i] > 0.0)
+      lag_factor_[i] = std::exp(-dt / actuators.time_constant[i]);
   }
   health_.assign(static_cast<std::size_t>(m), Health::working);
   reset(wrench_);
@@ -241,15 +243,15 @@ Eigen::Vector3d ActuatedBase::momentum() const noexcept {
 
 /// Set the limits of the inputs at their velocities `input_velocities_`.
 void ActuatedBase::set_limits() noexcept {
-  const auto& a = *actuators_;
-  lower_ = a.allocation.lower();
-  upper_ = a.allocation.upper();
+  const auto& actuators = *actuators_;
+  lower_ = actuators.allocation.lower();
+  upper_ = actuators.allocation.upper();
   for (Eigen::Index i = 0; i < lower_.size(); ++i) {
-    const double largest_rate = a.largest_rate[i];
-    if (a.is_reaction_wheel[static_cast<std::size_t>(i)]) {
+    const double largest_rate = actuators.largest_rate[i];
+    if (actuators.is_reaction_wheel[static_cast<std::size_t>(i)]) {
       // A reaction wheel ends no step beyond its largest spin.
-      const double inertia_per_step = a.spinning_parts.inertia[i] / time_step_,
-                   drag = a.friction[i] * input_velocities_[i];
+      const double inertia_per_step = actuators.spinning_parts.inertia[i] / time_step_,
+                   drag = actuators.friction[i] * input_velocities_[i];
       const double upper_bound = inertia_per_step * (largest_rate - state_.rates[i]) + drag;
       const double lower_bound = inertia_per_step * (-largest_rate - state_.rates[i]) + drag;
       const double lower = lower_[i], upper = upper_[i];
@@ -266,15 +268,16 @@ void ActuatedBase::set_limits() noexcept {
 /// Find the inputs that are sent, the tilts at the end of the step and the map in its middle;
 /// `input_velocities_`: of the inputs at its start, those of bearings relative to the base.
 void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd& twist) noexcept {
-  const auto& a = *actuators_;
-  auto& [fixed_actuation, weighted_map, search, map, tilt_allocation] = *allocation_parts_;
+  const auto& actuators = *actuators_;
+  auto& [fixed_actuation, weighted_map, solver, map, tilt_allocation] = *allocation_parts_;
   map.set_angles(state_.angles);
   input_velocities_.noalias() = map.matrix().transpose().lazyProduct(twist);
   for (Eigen::Index i = 0; i < input_velocities_.size(); ++i) {
-    if (a.is_reaction_wheel[static_cast<std::size_t>(i)]) input_velocities_[i] += state_.rates[i];
+    if (actuators.is_reaction_wheel[static_cast<std::size_t>(i)])
+      input_velocities_[i] += state_.rates[i];
   }
   set_limits();
-  goal_ = a.weights.cwiseProduct(wrench);
+  goal_ = actuators.weights.cwiseProduct(wrench);
   end_angles_ = state_.angles;
   if (map.has_angles()) {
     if (tilt_allocation.has_tilting_inputs()) {
@@ -282,31 +285,31 @@ void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd
       mean_angles_ = 0.5 * (state_.angles + end_angles_);
       map.set_angles(mean_angles_);
     }
-    weighted_map = a.weights.asDiagonal() * map.matrix();
-    search.set_matrix(weighted_map);
-    search.solve(goal_, lower_, upper_, commands_);
+    weighted_map = actuators.weights.asDiagonal() * map.matrix();
+    solver.set_matrix(weighted_map);
+    solver.solve(goal_, lower_, upper_, commands_);
   } else {
     fixed_actuation.apply(wrench, wrench);
     commands_ = fixed_actuation.inputs();
     if ((commands_.array() < lower_.array()).any() || (commands_.array() > upper_.array()).any()) {
-      search.solve(goal_, lower_, upper_, commands_);
+      solver.solve(goal_, lower_, upper_, commands_);
     }
   }
   for (Eigen::Index i = 0; i < commands_.size(); ++i) {
     const bool is_failed = health_[static_cast<std::size_t>(i)] != Health::working;
-    if (is_failed || std::abs(commands_[i]) < a.dead_zone[i]) commands_[i] = 0.0;
+    if (is_failed || std::abs(commands_[i]) < actuators.dead_zone[i]) commands_[i] = 0.0;
   }
 }
 
 void ActuatedBase::set_steady_state(const Eigen::VectorXd& wrench) noexcept {
   if (!allocation_parts_) return;
-  const auto& a = *actuators_;
+  const auto& actuators = *actuators_;
   const double last_stored_energy = stored_energy();
   twist_.setZero();
   allocate(wrench, twist_);
   state_.thrusts = commands_;
   for (Eigen::Index i = 0; i < commands_.size(); ++i) {
-    const double k = a.thrust_constant[i];
+    const double k = actuators.thrust_constant[i];
     if (k > 0.0) state_.rates[i] = shaft_rate(commands_[i], k);
   }
   state_.electric_energy += stored_energy() - last_stored_energy;
@@ -333,16 +336,16 @@ const Eigen::VectorXd& ActuatedBase::begin_step(const Eigen::VectorXd& wrench,
                                                 const Eigen::VectorXd& twist) noexcept {
   wrench_ = wrench;
   if (!allocation_parts_) return wrench_;
-  const auto& a = *actuators_;
+  const auto& actuators = *actuators_;
   const auto& map = allocation_parts_->map;
   twist_ = twist;
   allocate(wrench, twist);
   apply_lag();
-  friction_ = -a.friction.cwiseProduct(input_velocities_);
+  friction_ = -actuators.friction.cwiseProduct(input_velocities_);
   net_inputs_ = inputs_ + friction_;
   for (Eigen::Index i = 0; i < net_inputs_.size(); ++i) {
-    if (!a.is_reaction_wheel[static_cast<std::size_t>(i)]) continue;
-    end_rates_[i] += time_step_ * net_inputs_[i] / a.spinning_parts.inertia[i];
+    if (!actuators.is_reaction_wheel[static_cast<std::size_t>(i)]) continue;
+    end_rates_[i] += time_step_ * net_inputs_[i] / actuators.spinning_parts.inertia[i];
     net_inputs_[i] = 0.0;  // its reaction is the change of its momentum
   }
   mean_rates_ = 0.5 * (state_.rates + end_rates_);
@@ -367,26 +370,27 @@ const Spin& ActuatedBase::spin(double t) noexcept {
 
 void ActuatedBase::end_step(double work, const Eigen::VectorXd& twist) noexcept {
   if (!allocation_parts_) return;
-  const auto& a = *actuators_;
+  const auto& actuators = *actuators_;
   twist_ = 0.5 * (twist_ + twist);
   input_velocities_.noalias() = allocation_parts_->map.matrix().transpose().lazyProduct(twist_);
   steer(input_velocities_);
   const double last_stored_energy = stored_energy();
   double loss_power = 0.0;
   for (Eigen::Index i = 0; i < input_velocities_.size(); ++i) {
-    const double k = a.thrust_constant[i], shaft_speed = std::abs(mean_rates_[i]);
-    const double relative_rate = a.is_reaction_wheel[static_cast<std::size_t>(i)]
+    const double k = actuators.thrust_constant[i], shaft_speed = std::abs(mean_rates_[i]);
+    const double relative_rate = actuators.is_reaction_wheel[static_cast<std::size_t>(i)]
                                      ? input_velocities_[i] + mean_rates_[i]
                                      : input_velocities_[i];
     // A rotor's motor works against drag, climb and inertia; the input is a wheel motor's torque.
     double torque = inputs_[i];
     if (k > 0.0) {
-      torque = k * shaft_speed * (a.loss_ratio[i] * mean_rates_[i] + input_velocities_[i]) +
-               a.spinning_parts.inertia[i] * (end_rates_[i] - state_.rates[i]) / time_step_;
+      torque = k * shaft_speed * (actuators.loss_ratio[i] * mean_rates_[i] + input_velocities_[i]) +
+               actuators.spinning_parts.inertia[i] * (end_rates_[i] - state_.rates[i]) / time_step_;
     }
-    const double current = a.torque_constant[i] > 0.0 ? torque / a.torque_constant[i] : 0.0;
-    loss_power += a.loss_ratio[i] * k * shaft_speed * shaft_speed * shaft_speed -
-                  friction_[i] * relative_rate + a.resistance[i] * current * current;
+    const double current =
+        actuators.torque_constant[i] > 0.0 ? torque / actuators.torque_constant[i] : 0.0;
+    loss_power += actuators.loss_ratio[i] * k * shaft_speed * shaft_speed * shaft_speed -
+                  friction_[i] * relative_rate + actuators.resistance[i] * current * current;
   }
   state_.rates = end_rates_;
   state_.thrusts = inputs_;
@@ -398,9 +402,8 @@ void ActuatedBase::end_step(double work, const Eigen::VectorXd& twist) noexcept 
 void ActuatedBase::steer(const Eigen::VectorXd& rates) noexcept {
   if (!allocation_parts_->map.has_angles()) return;
   state_.angles = end_angles_;
-  for (Eigen::Index i = 0; i < rates.size(); ++i) {
+  for (Eigen::Index i = 0; i < rates.size(); ++i)
     if (actuators_->columns.is_steering(i)) state_.angles[i] += time_step_ * rates[i];
-  }
 }
 
 void ActuatedBase::steer_on_stand(const Eigen::VectorXd& twist_0,

@@ -36,8 +36,8 @@ std::unique_ptr<Stepper> stepper_of(const PlantOptions& options, const Model& mo
 JointStops::JointStops(const Model& model, const std::vector<Wheel>& wheels)
     : model_(model),
       d_(model_),
-      lower_(model.lower()),
-      upper_(model.upper()),
+      lower_(model.min_position()),
+      upper_(model.max_position()),
       mobility_(model.nv(), model.nv()) {
   if (!wheels.empty()) wheel_terms_.emplace(model_, wheels);
   wheeled_state_.q = VectorXd::Zero(model.nq());
@@ -114,9 +114,9 @@ const VectorXd& JointStops::torque(const VectorXd& q, const VectorXd& v, const V
 const VectorXd& JointStops::displacement(const VectorXd& start_q, const VectorXd& end_q) noexcept {
   model_.joint_positions(start_q, positions_);
   model_.joint_positions(end_q, displacement_);
-  for (Eigen::Index i = 0; i < positions_.size(); ++i) {
+  for (int i = 0; i < model_.n(); ++i) {
     // The angle of a continuous joint may jump, but nothing acts on it.
-    displacement_[i] = model_.is_pair(static_cast<int>(i)) ? 0.0 : displacement_[i] - positions_[i];
+    displacement_[i] = model_.is_continuous(i) ? 0.0 : displacement_[i] - positions_[i];
   }
   return displacement_;
 }

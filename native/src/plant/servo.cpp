@@ -26,17 +26,17 @@ void Servo::hold_position(const Eigen::VectorXd& q) noexcept {
   desired_rate.setZero();
 }
 
-void Servo::hold_position(const Eigen::VectorXd& q, int freedom) noexcept {
+void Servo::hold_position(const Eigen::VectorXd& q, int dof) noexcept {
   const int b = model_.b();
-  if (freedom < b) {
+  if (dof < b) {
     const int base_size = model_.base_size();
     target_.head(base_size) = q.head(base_size);
     desired_rate.head(b).setZero();
     return;
   }
-  const int index = model_.position_index(freedom - b), size = model_.is_pair(freedom - b) ? 2 : 1;
+  const int index = model_.position_index(dof - b), size = model_.is_continuous(dof - b) ? 2 : 1;
   target_.segment(index, size) = q.segment(index, size);
-  desired_rate[freedom] = 0.0;
+  desired_rate[dof] = 0.0;
 }
 
 void Servo::set_target(int joint, double position) noexcept {

@@ -51,7 +51,7 @@ class BaseWrenchLimiter {
   bool is_ideal_;
   std::optional<Allocation> allocation_;
   std::optional<PrioritisedActuation> actuation_;
-  std::optional<BoundedLeastSquares> brake_search_;
+  std::optional<BoundedLeastSquares> brake_solver_;
   Cholesky M_b_factor_;
   Eigen::MatrixXd brake_map_;  // (b,m) map of the inputs in the norm of a brake
   Eigen::VectorXd inputs_;
@@ -151,17 +151,18 @@ class EffortQueue {
   EffortQueue(const Model& model, int delay);
 
   /// Restart; an effort (nv,), with its part beyond the static one, acts until the next one does.
-  void restart(const VectorV& effort, const VectorV& active_part) noexcept;
+  void restart(const VectorV& effort, const VectorV& active_effort) noexcept;
 
   /// Take an effort (nv,) into the queue; the first one in it begins to act.
-  void send(const VectorV& effort, const VectorV& active_part) noexcept;
+  void send(const VectorV& effort, const VectorV& active_effort) noexcept;
 
-  /// The number of efforts that act before the next one that is sent, and the k-th of them.
+  /// The number of efforts that act before the next one that is sent, the k-th of them, and its
+  /// part beyond the static effort for which it was sent.
   int pending_count() const noexcept { return delay_; }
   const VectorV& pending_effort(int k) const noexcept { return effort_at(k + 1); }
-
-  /// Its part beyond the static effort for which it was sent.
-  const VectorV& pending_active_part(int k) const noexcept { return active_parts_[index(k + 1)]; }
+  const VectorV& pending_active_effort(int k) const noexcept {
+    return active_efforts_[index(k + 1)];
+  }
 
   /// Note the state at which the first effort of the queue begins to act.
   ///
@@ -178,13 +179,13 @@ class EffortQueue {
   void advance_without_state() noexcept;
 
   /// Whether no state was lost since the last one.
-  bool is_measured() const noexcept { return is_measured_; }
+  bool has_every_state() const noexcept { return has_every_state_; }
 
   /// Largest work since the last state if others were lost, whatever the motion was meanwhile, J.
   double largest_work() const noexcept;
 
   /// The share of an effort beyond the static one (nv,) that a level, J, covers, unseen.
-  double covered_share(const VectorV& active_part, double level, double dt) noexcept;
+  double covered_share(const VectorV& active_effort, double level, double dt) noexcept;
 
   /// The energy given since the last state, J; at most, and no credit, after lost ones.
   double work(Evaluation& d, double dt) noexcept;
@@ -200,9 +201,9 @@ class EffortQueue {
   const Model& model_;
   const int delay_;
   int first_index_ = 0;
-  std::array<VectorV, kMaxDelay + 1> efforts_, active_parts_;
+  std::array<VectorV, kMaxDelay + 1> efforts_, active_efforts_;
   SampleWork sample_work_;
-  bool has_start_state_ = false, is_measured_ = true;
+  bool has_start_state_ = false, has_every_state_ = true;
   VectorQ start_configuration_;
   double start_potential_energy_ = 0.0;
   // Bounds at the last state and now: of |v|_M, of its integral, and of the error of the work, J.
@@ -210,7 +211,7 @@ class EffortQueue {
   Evaluation last_state_;  // the one after which states were lost
   bool has_weight_ = false;
   Cholesky M_factor_;
-  VectorV acting_effort_, acting_active_part_, displacement_, scratch_;
+  VectorV acting_effort_, acting_active_effort_, displacement_, scratch_;
   const VectorV zero_velocity_;
 };
 
@@ -250,7 +251,7 @@ class DelayedGrant {
              const DebtCeiling& debt_ceiling, double dt) noexcept;
 
   /// The part (nv,) of the last grant beyond the static effort.
-  const VectorV& active_part() const noexcept { return active_part_; }
+  const VectorV& active_effort() const noexcept { return active_effort_; }
 
   /// What the last grant changed; empty for an effort that was covered.
   const char* reason() const noexcept { return reason_; }
@@ -262,7 +263,7 @@ class DelayedGrant {
   bool is_surely_covered(Evaluation& d, const VectorV& effort, const EffortQueue& effort_queue,
                          double level, double kinetic_energy, double dt) noexcept;
   double neutral_share(const VectorV& effort) noexcept;
-  double v_norm_rise(const VectorV& active_part, double dt) noexcept;
+  double v_norm_rise(const VectorV& active_effort, double dt) noexcept;
   void replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept;
 
   const Model& model_;
@@ -274,7 +275,7 @@ class DelayedGrant {
   SampleGrant grant_;
   TorqueLimits torque_limits_;
   Cholesky M_factor_;
-  VectorV static_effort_, compensation_error_, net_effort_, active_part_, scratch_, held_weight_,
+  VectorV static_effort_, compensation_error_, net_effort_, active_effort_, scratch_, held_weight_,
       brake_;
   const char* reason_ = "";
   bool is_braking_ = false;
@@ -396,7 +397,7 @@ class PortGuard {
   bool add_fading_jump(double dt) noexcept;
   void set_safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept;
   bool is_effort(const ConstVector& effort) const noexcept;
-  void send(const VectorV& active_part, bool is_reflex) noexcept;
+  void send(const VectorV& active_effort, bool is_reflex) noexcept;
   void count_sample(bool is_reflex, bool is_changed, bool is_braking) noexcept;
 
   const Model& gravity_model_;

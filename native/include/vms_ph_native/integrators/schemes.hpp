@@ -106,7 +106,7 @@ class DiscreteGradient final : public Stepper {
   };
 
   bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& image) noexcept;
-  void set_guess(const SolverState& x, double t, double dt, bool ignore_past_steps) noexcept;
+  void set_guess(const SolverState& x, double t, double dt, bool ignores_past_steps) noexcept;
   Energy evaluate_energy(const Eigen::VectorXd& q, const Eigen::Vector3d& angular_momentum,
                          const Eigen::VectorXd& pi) noexcept;
   /// The factor for correct_momenta() that closes the energy balance.
@@ -179,11 +179,11 @@ class ProjectedRungeKutta final : public Stepper {
   void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:
-  void free_step(const SolverState& x, double dt, SolverState& next_state) noexcept;
+  void take_free_step(const SolverState& x, double dt, SolverState& next_state) noexcept;
   void accelerate(const SolverState& x, double duration, const Eigen::VectorXd& rate,
                   const Eigen::VectorXd& v, Eigen::VectorXd& a) noexcept;
-  void forced_step(const SolverState& x, const Ports& ports, double t, double dt,
-                   SolverState& next_state, StepResult& result) noexcept;
+  void take_forced_step(const SolverState& x, const Ports& ports, double t, double dt,
+                        SolverState& next_state, StepResult& result) noexcept;
 
   const int order_;
   std::vector<RungeKuttaStage> stages_;
@@ -253,7 +253,7 @@ class RKMK4 final : public Stepper {
 
   Model model_;
   Evaluation d_;
-  CentroidalRobot centroidal_;  ///< for the efforts of the ports
+  CentroidalRobot robot_;  ///< for the efforts of the ports
   Eigen::VectorXd q_, v_, a_, rate_, mean_rate_, mean_a_, increment_, port_force_;
 };
 

@@ -56,7 +56,7 @@ class ContactDetector {
     double work = 0.0, start_variance = 0.0, end_variance = 0.0, effort_noise = 0.0,
            slow_error = 0.0, curvature = 0.0;
   };
-  // Sums over all samples up to one, and its own work; a window is the difference of two sums.
+  // Sums over all samples up to one, and the work of it; a window is the difference of two sums.
   struct Sums {
     explicit Sums(Eigen::Index nv);
     double time = 0.0, work_sum = 0.0, work_noise = 0.0, work_bias = 0.0;
@@ -78,7 +78,7 @@ class ContactDetector {
   const int window_count_;
   const VectorV position_variances_, velocity_variances_, effort_variances_;
   std::vector<Sums> sums_;
-  int count_ = 0, newest_index_ = 0, samples_without_contact_ = 0;
+  int sum_count_ = 0, newest_index_ = 0, samples_without_contact_ = 0;
   bool has_contact_ = false, has_last_state_ = false;
   double threshold_period_ = 0.0, momentum_threshold_ = 0.0, energy_threshold_ = 0.0,
          joint_threshold_ = 0.0, last_energy_ = 0.0;
@@ -133,7 +133,7 @@ class MotionWindow {
 
   const VectorV deviations_;
   std::array<TimeInterval, kIntervals> intervals_;
-  int first_index_ = 0, count_ = 0, half_width_ = 0;
+  int first_index_ = 0, interval_count_ = 0, half_width_ = 0;
   bool is_interval_open_ = false;
   double time_ = 0.0;
   SmoothedInterval smoothed_interval_;

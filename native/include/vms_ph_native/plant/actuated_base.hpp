@@ -76,12 +76,12 @@ class NearestInputs {
  public:
   /// @param weighted_map  (b,m) map from inputs to wrenches, times the weights of their components.
   explicit NearestInputs(const Eigen::MatrixXd& weighted_map)
-      : weighted_map_(weighted_map), search_(weighted_map), eigen_(weighted_map.rows()) {}
+      : weighted_map_(weighted_map), solver_(weighted_map), eigen_(weighted_map.rows()) {}
 
   /// Take another map of the same size.
   void set_matrix(const Eigen::MatrixXd& weighted_map) noexcept {
     weighted_map_ = weighted_map;
-    search_.set_matrix(weighted_map);
+    solver_.set_matrix(weighted_map);
   }
 
   /// Write the inputs (m,).
@@ -90,7 +90,7 @@ class NearestInputs {
   /// @param lower, upper  (m,) bounds; may be infinite.
   void solve(const VectorB& goal, const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
              Eigen::VectorXd& inputs) noexcept {
-    if (!solve_freely(goal, lower, upper, inputs)) search_.solve(goal, lower, upper, inputs);
+    if (!solve_freely(goal, lower, upper, inputs)) solver_.solve(goal, lower, upper, inputs);
   }
 
   /// The same without a search; false, with inputs undefined, where bounds matter.
@@ -99,7 +99,7 @@ class NearestInputs {
 
  private:
   Eigen::MatrixXd weighted_map_;
-  BoundedLeastSquares search_;
+  BoundedLeastSquares solver_;
   MatrixV gram_;  ///< (b,b) of the columns that are free
   SymmetricEigen eigen_;
   VectorB residual_, coordinates_;  ///< of the goal; along the eigenvectors
@@ -163,8 +163,8 @@ class TiltAllocation {
   Eigen::MatrixXd force_columns_;                                 ///< (b,m+2t), times the weights
   Eigen::VectorXd angles_at_mean_tilt_, lower_, upper_, forces_;  ///< forces and their limits
   VectorB residual_goal_;
-  NearestInputs unbounded_search_;  ///< where limits do not matter
-  BoundedLeastSquares search_;
+  NearestInputs unbounded_solver_;  ///< where limits do not matter
+  BoundedLeastSquares solver_;
 };
 
 /// Whether an input works.
@@ -185,7 +185,7 @@ class ActuatedBase {
  public:
   /// @param dt  length of the steps, s.
   /// @throws ModelError  actuators of another kind of base, or more than the core serves.
-  ActuatedBase(const Model& model, std::optional<BaseActuators> actuators, double dt);
+  ActuatedBase(const Model& model, std::optional<BaseActuators> base_actuators, double dt);
 
   /// Return to the start, where rotors turn as they do when a wrench (b,) has long been commanded;
   /// failures remain.
@@ -243,7 +243,7 @@ class ActuatedBase {
     explicit AllocationParts(const BaseActuators& actuators);
     PrioritisedActuation fixed_actuation;  ///< of a map that does not turn, in its usual limits
     Eigen::MatrixXd weighted_map;          ///< map times weights
-    NearestInputs search;
+    NearestInputs solver;
     ActuatorMap map;
     TiltAllocation tilt_allocation;
   };

@@ -31,7 +31,7 @@ class Servo {
   void hold_position(const Eigen::VectorXd& q) noexcept;
   /// Set the target of one degree of freedom to its present position; for a moving base, of all of
   /// its degrees of freedom.
-  void hold_position(const Eigen::VectorXd& q, int freedom) noexcept;
+  void hold_position(const Eigen::VectorXd& q, int dof) noexcept;
   /// Set the target of a joint, rad or m.
   void set_target(int joint, double position) noexcept;
   /// Advance the targets by a time, s.
