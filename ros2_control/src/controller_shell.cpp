@@ -16,7 +16,7 @@ using controller_interface::return_type;
 constexpr double kMaxServoOffset = 0.1;  // beyond a joint limit, for the weight, rad or m
 
 ControllerShell::CallbackReturn ControllerShell::on_init() {
-  return success_or(CallbackReturn::ERROR, *get_node(), [this] {
+  return try_to_set_up(CallbackReturn::ERROR, *get_node(), [this] {
     listener_ = std::make_shared<controller_shell::ParamListener>(get_node());
     declare();
   });
@@ -34,7 +34,7 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
     p.base_actuated = p.base_actuated && setup.wheels.empty();  // then its joints drive it
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
     model_->set_command_period(1.0 / get_update_rate());
-    servo_stiffness_ = for_each_joint(p.servo_stiffness, *model_, "servo_stiffness");
+    servo_stiffness_ = expand_to_joints(p.servo_stiffness, *model_, "servo_stiffness");
     weight_.setZero(model_->n());
     dynamics_.emplace(*model_);
     auto law = make(*model_, setup);
@@ -42,11 +42,11 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
     law_ = std::make_unique<vms_ph::Supervisor>(
         *model_,
         std::make_unique<vms_ph::PayloadCompensation>(*model_, std::move(law), p.payload.rate),
-        bounds_of(p), base_allocation(setup), p.base_actuated);
+        plausibility_bounds(p), base_allocation(setup), p.base_actuated);
     gain_parameters_ = std::make_unique<GainParameters>(get_node(), *law_);
     payload_parameters_ = std::make_unique<PayloadParameters>(get_node(), *model_, *law_);
   };
-  const auto outcome = success_or(CallbackReturn::FAILURE, *get_node(), set_up);
+  const auto outcome = try_to_set_up(CallbackReturn::FAILURE, *get_node(), set_up);
   if (outcome != CallbackReturn::SUCCESS) return outcome;
   reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp, false, p.wrench_sensor);
   stamp_monitor_ = StampMonitor(p.state_timeout);
@@ -67,9 +67,9 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
 InterfaceConfiguration ControllerShell::command_interface_configuration() const {
   const auto& p = parameters_;
   return {interface_configuration_type::INDIVIDUAL,
-          references_of(p.following_controller,
-                        command_interfaces_of(*model_, p.base_actuated ? p.base_name : "",
-                                              joint_interface()))};
+          reference_names(p.following_controller,
+                          command_interface_names(*model_, p.base_actuated ? p.base_name : "",
+                                                  joint_interface()))};
 }
 
 InterfaceConfiguration ControllerShell::state_interface_configuration() const {
@@ -82,7 +82,7 @@ ControllerShell::on_export_reference_interfaces_list() {
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecycle::State&) {
-  if (!are_doubles(get_node()->get_logger(), state_interfaces_, command_interfaces_)) {
+  if (!are_all_doubles(get_node()->get_logger(), state_interfaces_, command_interfaces_)) {
     return CallbackReturn::FAILURE;
   }
   const auto& state = reader_->read(state_interfaces_);

@@ -58,7 +58,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   using CallbackReturn = controller_interface::CallbackReturn;
 
   CallbackReturn on_init() override {
-    return success_or(CallbackReturn::ERROR, *get_node(), [this] {
+    return try_to_set_up(CallbackReturn::ERROR, *get_node(), [this] {
       common_listener_ = std::make_shared<controller_shell::ParamListener>(get_node());
       declare_parameters();
     });
@@ -81,7 +81,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
       };
       setting_parameters_ = std::make_unique<GainParameters>(get_node(), settings, set_setting);
     };
-    const auto outcome = success_or(CallbackReturn::FAILURE, *get_node(), set_up);
+    const auto outcome = try_to_set_up(CallbackReturn::FAILURE, *get_node(), set_up);
     if (outcome != CallbackReturn::SUCCESS) return outcome;
     command_timeout_ = p.command_timeout;
     reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp, kReadsPositionsOnly);
@@ -97,7 +97,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
 
   InterfaceConfiguration command_interface_configuration() const override {
     return {interface_configuration_type::INDIVIDUAL,
-            references_of(common_listener_->get_params().following_controller, command_names())};
+            reference_names(common_listener_->get_params().following_controller, command_names())};
   }
 
   InterfaceConfiguration state_interface_configuration() const override {
@@ -106,7 +106,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
 
   CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
     const auto logger = get_node()->get_logger();
-    if (!are_doubles(logger, state_interfaces_, command_interfaces_))
+    if (!are_all_doubles(logger, state_interfaces_, command_interfaces_))
       return CallbackReturn::FAILURE;
     apply_settings();
     inbox_->pending_energy.store(0.0);
@@ -154,7 +154,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
 
   // The commands that are guarded; those of joints first.
   std::vector<std::string> command_names() const {
-    return command_interfaces_of(*model_, commanded_base_, joint_interface());
+    return command_interface_names(*model_, commanded_base_, joint_interface());
   }
 
   /// The command interface of the joints.
@@ -266,7 +266,7 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
     options.delay = static_cast<int>(guard_parameters.delay);
     options.effort_carries_weight = guard_parameters.effort_carries_weight;
     options.base_actuated = base_actuated_ = p.base_actuated;
-    options.bounds = bounds_of(p);
+    options.bounds = plausibility_bounds(p);
     options.period = 1.0 / get_update_rate();
     model_->set_command_period(options.period);
     commanded_base_ = p.base_actuated ? p.base_name : "";
@@ -334,8 +334,8 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
 
   void make_guard(const controller_shell::Params&, const RobotSetup&) override {
     const auto p = parameter_listener_->get_params();
-    const auto stiffness = for_each_joint(p.stiffness, *model_, "stiffness");
-    const auto damping = for_each_joint(p.damping, *model_, "damping");
+    const auto stiffness = expand_to_joints(p.stiffness, *model_, "stiffness");
+    const auto damping = expand_to_joints(p.damping, *model_, "damping");
     std::vector<JointServo> servos;
     for (const auto& joint : model_->joint_names()) {
       const auto k = static_cast<Eigen::Index>(servos.size());

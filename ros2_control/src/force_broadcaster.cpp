@@ -41,7 +41,7 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
 
   InterfaceConfiguration state_interface_configuration() const override {
     auto configuration = Broadcaster::state_interface_configuration();
-    for (const auto& name : command_interfaces_of(*model_, base_wrench_name_))
+    for (const auto& name : command_interface_names(*model_, base_wrench_name_))
       configuration.names.push_back(name);
     return configuration;
   }

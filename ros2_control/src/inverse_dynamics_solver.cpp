@@ -135,7 +135,7 @@ class InverseDynamicsSolver final : public inverse_dynamics_solver::InverseDynam
     if (!model_) throw inverse_dynamics_solver::UninitializedException();
     if (numbers.size() == model_->n()) return;
     throw std::invalid_argument(name + " must have one number for each of the joints " +
-                                joined(model_->joint_names()) +
+                                join_names(model_->joint_names()) +
                                 "; given: " + std::to_string(numbers.size()) + " numbers");
   }
 

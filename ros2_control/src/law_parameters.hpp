@@ -131,7 +131,7 @@ class PayloadParameters {
 };
 
 /// The bounds of plausible states, which all controllers have.
-inline vms_ph::PlausibilityBounds bounds_of(const controller_shell::Params& parameters) {
+inline vms_ph::PlausibilityBounds plausibility_bounds(const controller_shell::Params& parameters) {
   const auto& limits = parameters.plausibility;
   vms_ph::PlausibilityBounds bounds;
 #define VMS_PH_FIELD(name, initial, least, most) bounds.name = static_cast<double>(limits.name);

@@ -39,7 +39,7 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
 
   InterfaceConfiguration state_interface_configuration() const override {
     auto configuration = Broadcaster::state_interface_configuration();
-    for (const auto& name : command_interfaces_of(*model_)) configuration.names.push_back(name);
+    for (const auto& name : command_interface_names(*model_)) configuration.names.push_back(name);
     if (!port_energy_name_.empty()) {
       for (const char* name : kPortEnergies)
         configuration.names.push_back(port_energy_name_ + "/" + name);
@@ -65,7 +65,7 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
 
  private:
   void set_up(const Params& p) override {
-    set_robot(lock_other_joints({get_robot_description(), p.base, "", p.locked_joints}), p);
+    set_robot(lock_uncontrolled_joints({get_robot_description(), p.base, "", p.locked_joints}), p);
     base_pose_ = std::make_unique<MeasuredPose>(*model_, true);
     port_energy_name_ = p.port_energy_name;
     prepare_messages(p.frame_prefix);

@@ -63,7 +63,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     // Without an executor, as in tests of components, the hardware has no node.
     if (get_node()) {
       external_wrench_->subscribe(*get_node());
-      actuator_failures_->declare(get_node());
+      actuator_failures_->declare_parameter(get_node());
     }
   } catch (const std::exception& error) {
     RCLCPP_ERROR(get_logger(), "%s", error.what());
@@ -118,7 +118,7 @@ void SimulatedSystem::find_handles() {
     handles->clear();
   if (model_->b() > 0) {
     add_states(base_states_, base_name_, kPoseAndTwist);
-    for (const auto& name : wrench_interfaces(*model_, base_name_)) {
+    for (const auto& name : wrench_interface_names(*model_, base_name_)) {
       base_commands_.emplace_back(command_of(name));
     }
   }

@@ -22,7 +22,7 @@ namespace vms_ph_ros2_control {
 
 /// Whether all interfaces are doubles; the log names the others, the reason not to activate.
 template <class... Loaned>
-bool are_doubles(const rclcpp::Logger& logger, const std::vector<Loaned>&... interfaces) {
+bool are_all_doubles(const rclcpp::Logger& logger, const std::vector<Loaned>&... interfaces) {
   bool is_valid = true;
   const auto check = [&](const auto& interface) {
     if (interface.get_data_type() == hardware_interface::HandleDataType::DOUBLE) return;
@@ -38,7 +38,7 @@ bool are_doubles(const rclcpp::Logger& logger, const std::vector<Loaned>&... int
 /// The outcome of setting something up: success, or `failure` where it throws; the log of the node
 /// has the message.
 template <class Outcome, class Node, class SetUp>
-Outcome success_or(Outcome failure, const Node& node, SetUp&& set_up) {
+Outcome try_to_set_up(Outcome failure, const Node& node, SetUp&& set_up) {
   try {
     set_up();
   } catch (const std::exception& error) {
