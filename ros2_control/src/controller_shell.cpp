@@ -78,7 +78,7 @@ InterfaceConfiguration ControllerShell::state_interface_configuration() const {
 
 std::vector<hardware_interface::CommandInterface::SharedPtr>
 ControllerShell::on_export_reference_interfaces_list() {
-  return reference_ports_->interfaces();
+  return reference_ports_->create_interfaces();
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecycle::State&) {
