@@ -47,7 +47,8 @@ class Broadcaster : public controller_interface::ControllerInterface {
 
   /// The interfaces of the reader come first.
   InterfaceConfiguration state_interface_configuration() const override {
-    return {controller_interface::interface_configuration_type::INDIVIDUAL, reader_->names()};
+    return {controller_interface::interface_configuration_type::INDIVIDUAL,
+            reader_->interface_names()};
   }
 
  protected:

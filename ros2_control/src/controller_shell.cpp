@@ -36,7 +36,7 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
     model_->set_command_period(1.0 / get_update_rate());
     servo_stiffness_ = expand_to_joints(p.servo_stiffness, *model_, "servo_stiffness");
     weight_.setZero(model_->n());
-    dynamics_.emplace(*model_);
+    gravity_evaluation_.emplace(*model_);
     auto law = make(*model_, setup);
     inner_law_ = law.get();
     law_ = std::make_unique<vms_ph::Supervisor>(
@@ -73,7 +73,7 @@ InterfaceConfiguration ControllerShell::command_interface_configuration() const 
 }
 
 InterfaceConfiguration ControllerShell::state_interface_configuration() const {
-  return {interface_configuration_type::INDIVIDUAL, reader_->names()};
+  return {interface_configuration_type::INDIVIDUAL, reader_->interface_names()};
 }
 
 std::vector<hardware_interface::CommandInterface::SharedPtr>
@@ -103,7 +103,7 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
   // The first update comes a cycle later. Until then the last command of the previous controller
   // would act, or none at all, and an arm would fall.
   const auto& reference = reference_ports_->reference(state.q, 0.0);
-  write(state, law_->update(state, reference, 1.0 / get_update_rate()));
+  write_command(state, law_->update(state, reference, 1.0 / get_update_rate()));
   return CallbackReturn::SUCCESS;
 }
 
@@ -160,41 +160,41 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
   const auto& command = problem[0] != '\0'
                             ? law_->hold(problem, dt)
                             : law_->update(state, reference_ports_->reference(state.q, dt), dt);
-  write(state, command);
+  write_command(state, command);
   if (command.status == vms_ph::Status::holding) reference_ports_->end_trajectory("the law holds");
-  note_hold(command);
+  record_hold_reason(command);
   if (const auto stamp = reader_->stamp_or(time)) telemetry_->add(*stamp, state, command);
   return return_type::OK;
 }
 
-void ControllerShell::write(const vms_ph::RobotState& state,
-                            const vms_ph::Command& command) noexcept {
+void ControllerShell::write_command(const vms_ph::RobotState& state,
+                                    const vms_ph::Command& command) noexcept {
   const auto n = command.torque.size();
   const bool is_holding = command.status == vms_ph::Status::holding;
   if (servo_stiffness_.size() > 0 && !is_holding) {
-    dynamics_->set(state);
-    weight_ = dynamics_->g().tail(n);
+    gravity_evaluation_->set(state);
+    weight_ = gravity_evaluation_->g().tail(n);
     if (const auto* payload = law_->payload_weight(state.q)) weight_ += payload->tail(n);
     vms_ph::clip_to_max_effort(*model_, weight_);
   }
   for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
-    double number = k < n ? command.torque[k] : command.wrench_base[k - n];
+    double setpoint = k < n ? command.torque[k] : command.wrench_base[k - n];
     if (k < servo_stiffness_.size()) {  // the spring is stretched from the measured position
       const double q = state_interfaces_[2 * i].get_optional().value_or(vms_ph::kNaN);
-      number = q + (number - weight_[k]) / servo_stiffness_[k];
+      setpoint = q + (setpoint - weight_[k]) / servo_stiffness_[k];
       const double lower = std::min(model_->lower()[k], q), upper = std::max(model_->upper()[k], q);
-      number = std::clamp(number, lower, upper);
-      number += weight_[k] / servo_stiffness_[k];  // beyond a limit too: else it would sag there
-      number = std::clamp(number, lower - kMaxServoOffset, upper + kMaxServoOffset);
-      if (is_holding || !std::isfinite(number)) continue;
+      setpoint = std::clamp(setpoint, lower, upper);
+      setpoint += weight_[k] / servo_stiffness_[k];  // beyond a limit too: else it would sag there
+      setpoint = std::clamp(setpoint, lower - kMaxServoOffset, upper + kMaxServoOffset);
+      if (is_holding || !std::isfinite(setpoint)) continue;
     }
-    std::ignore = command_interfaces_[i].set_value(number);
+    std::ignore = command_interfaces_[i].set_value(setpoint);
   }
 }
 
 // Keep the reason of a hold that begins, for the log; neither blocks nor allocates.
-void ControllerShell::note_hold(const vms_ph::Command& command) noexcept {
+void ControllerShell::record_hold_reason(const vms_ph::Command& command) noexcept {
   const bool is_holding = command.status == vms_ph::Status::holding;
   if (is_holding && !was_holding_) {
     const std::unique_lock<std::mutex> log_lock(log_state_->mutex, std::try_to_lock);

@@ -219,9 +219,8 @@ AngleColumns angle_columns(const std::vector<Element>& elements,
     columns.angles[i] = input.finite_numbers("angle", 1)[0];
     if (input.has("tilt_rate")) read_tilt(input, i, columns);
   }
-  for (Eigen::Index i = 0; i < m; ++i) {
+  for (Eigen::Index i = 0; i < m; ++i)
     check_angle_input(columns, elements[static_cast<std::size_t>(i)], i, matrix.col(i));
-  }
   return columns;
 }
 

@@ -101,7 +101,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   }
 
   InterfaceConfiguration state_interface_configuration() const override {
-    return {interface_configuration_type::INDIVIDUAL, reader_->names()};
+    return {interface_configuration_type::INDIVIDUAL, reader_->interface_names()};
   }
 
   CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
@@ -201,9 +201,8 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   // Write the i-th of the guarded commands, and publish at the time of the state.
   template <class Output, class CommandAt>
   void write(const rclcpp::Time& time, const Output& output, const CommandAt& command_at) noexcept {
-    for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
+    for (std::size_t i = 0; i < command_interfaces_.size(); ++i)
       std::ignore = command_interfaces_[i].set_value(command_at(i));
-    }
     inbox_->tank_level.store(output.level, std::memory_order_relaxed);
     if (const auto stamp = reader_->stamp_or(time)) certificate_->publish(*stamp, *guard_, output);
   }
@@ -294,9 +293,8 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
   bool engage(const vms_ph::RobotState& state) override {
     // What the controller before has left in the command interfaces acts now.
     acting_effort_.setConstant(kNaN);
-    for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
+    for (std::size_t i = 0; i < command_interfaces_.size(); ++i)
       acting_effort_[velocity_index(i)] = command_interfaces_[i].get_optional().value_or(kNaN);
-    }
     if (!is_base_actuated_) acting_effort_.head(model_->b()).setZero();
     return guard_->engage(state.q, state.v, acting_effort_);
   }
@@ -304,9 +302,8 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
   void update_guard(const vms_ph::RobotState& state, const char* problem, double dt,
                     const rclcpp::Time& time) noexcept override {
     if (!is_base_actuated_) desired_effort_.head(model_->b()).setZero();
-    for (std::size_t i = 0; i < received_commands_.size(); ++i) {
+    for (std::size_t i = 0; i < received_commands_.size(); ++i)
       desired_effort_[velocity_index(i)] = received_commands_[i].read(dt, command_timeout_);
-    }
     const auto& output = problem[0] != '\0' ? guard_->hold(problem, dt)
                                             : guard_->update(state.q, state.v, desired_effort_, dt);
     write(time, output, [&](std::size_t i) { return output.effort[velocity_index(i)]; });
@@ -385,9 +382,8 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
   static constexpr bool kIsPosition = std::is_same_v<JointGuard, vms_ph::PositionGuard>;
 
   void read_last_command() noexcept {
-    for (std::size_t k = 0; k < last_command_.size(); ++k) {
+    for (std::size_t k = 0; k < last_command_.size(); ++k)
       last_command_[k] = command_interfaces_[k].get_optional().value_or(kNaN);
-    }
   }
 
   std::shared_ptr<servo_guard::ParamListener> parameter_listener_;

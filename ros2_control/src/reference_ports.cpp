@@ -112,7 +112,7 @@ std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::cre
         std::make_shared<hardware_interface::CommandInterface>(prefix, interface));
     std::ignore = interfaces_.back()->set_value(kNaN);
   };
-  for (const char* interface_name : kPoseAndTwist) add(node_name, interface_name);
+  for (const char* interface_name : kPoseAndTwistNames) add(node_name, interface_name);
   for (const auto& joint : joint_names_) add(node_name + "/" + joint, "position");
   return interfaces_;
 }

@@ -41,7 +41,7 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
     auto configuration = Broadcaster::state_interface_configuration();
     for (const auto& name : command_interface_names(*model_)) configuration.names.push_back(name);
     if (!port_energy_name_.empty()) {
-      for (const char* name : kPortEnergies)
+      for (const char* name : kPortEnergyNames)
         configuration.names.push_back(port_energy_name_ + "/" + name);
     }
     return configuration;
@@ -94,7 +94,7 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
   }
 
   void publish_port_energy(const builtin_interfaces::msg::Time& stamp) noexcept {
-    const std::size_t first_index = reader_->names().size() + joint_state_.name.size();
+    const std::size_t first_index = reader_->interface_names().size() + joint_state_.name.size();
     const double resets = state_value(first_index + 4);
     if (!(resets >= 0.0 && resets <= kMaxResets))
       return;  // not read yet, or not a valid number of a start
@@ -131,7 +131,7 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
   }
 
   void publish_joints(const builtin_interfaces::msg::Time& stamp) noexcept {
-    const std::size_t first_effort = reader_->names().size();
+    const std::size_t first_effort = reader_->interface_names().size();
     joint_state_.header.stamp = stamp;
     for (std::size_t i = 0; i < joint_state_.name.size(); ++i) {
       joint_state_.position[i] = state_value(2 * i);

@@ -127,7 +127,7 @@ std::vector<std::string> wrench_interface_names(const Model& model, const std::s
   std::vector<std::string> names;
   for (std::size_t k = 0; k < static_cast<std::size_t>(model.b()); ++k) {
     names.push_back(base_name + "/" +
-                    kWrench[model.b() == 3 ? std::size_t(kPlanarComponents[k]) : k]);
+                    kWrenchNames[model.b() == 3 ? std::size_t(kPlanarComponents[k]) : k]);
   }
   return names;
 }

@@ -72,14 +72,14 @@ class StateReader {
  public:
   /// @param base_name       prefix of the interfaces of a moving base.
   /// @param stamp_name      prefix of sec and nanosec; empty when the hardware has none.
-  /// @param positions_only  q is (n,) positions of the joints alone.
+  /// @param reads_positions_only  q is (n,) positions of the joints alone.
   /// @param wrench_name     prefix of the wrench on the end effector; empty when none is measured.
   StateReader(const vms_ph::Model& model, const std::string& base_name,
-              const std::string& stamp_name, bool positions_only = false,
+              const std::string& stamp_name, bool reads_positions_only = false,
               const std::string& wrench_name = "");
 
   /// The interfaces to claim, in this order.
-  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<std::string>& interface_names() const { return names_; }
 
   /// The state; NaN where an interface has no value. Neither blocks nor allocates.
   const vms_ph::RobotState& read(
@@ -98,7 +98,7 @@ class StateReader {
 
  private:
   vms_ph::Model model_;
-  bool is_stamped_, positions_only_;
+  bool is_stamped_, reads_positions_only_;
   std::vector<std::string> names_;
   Eigen::Index wrench_index_ = 0;  ///< of the first component; 0 for none
   Eigen::VectorXd values_;
