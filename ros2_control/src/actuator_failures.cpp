@@ -10,21 +10,21 @@
 namespace vms_ph_ros2_control {
 namespace {
 
-const char* const kParameter = "failed_actuators";
+const char* const kParameterName = "failed_actuators";
 
 }  // namespace
 
 std::string ActuatorFailures::Inputs::set_failed(const std::string& text, bool must_apply) {
   std::vector<vms_ph::Health> new_health(names.size(), vms_ph::Health::working);
-  for (std::string& word : words_of(text)) {
-    const bool is_hidden = word.back() == '?';  // from the allocation
-    if (is_hidden) word.pop_back();
-    const auto inputs = inputs_of(word, names);
-    if (inputs.empty()) {
-      return std::string(kParameter) + ": there is no actuator '" + word + "'; " +
-             (names.empty() ? "the base has none" : "there are " + joined(names));
+  for (std::string& actuator_name : words_of(text)) {
+    const bool is_hidden = actuator_name.back() == '?';  // from the allocation
+    if (is_hidden) actuator_name.pop_back();
+    const auto input_indices = inputs_of(actuator_name, names);
+    if (input_indices.empty()) {
+      return std::string(kParameterName) + ": there is no actuator '" + actuator_name + "'; " +
+             (names.empty() ? "the base has none" : "there are " + join_names(names));
     }
-    for (const auto i : inputs)
+    for (const auto i : input_indices)
       new_health[i] = is_hidden ? vms_ph::Health::hidden : vms_ph::Health::failed;
   }
   if (!must_apply) return {};
@@ -33,10 +33,10 @@ std::string ActuatorFailures::Inputs::set_failed(const std::string& text, bool m
   return {};
 }
 
-void ActuatorFailures::declare(const rclcpp::Node::SharedPtr& node) {
-  const auto on_text = [](const std::vector<rclcpp::Parameter>& parameters, const auto& action) {
+void ActuatorFailures::declare_parameter(const rclcpp::Node::SharedPtr& node) {
+  const auto on_text = [](const std::vector<rclcpp::Parameter>& parameters, const auto& callback) {
     for (const auto& parameter : parameters) {
-      if (parameter.get_name() == kParameter) action(parameter.as_string());
+      if (parameter.get_name() == kParameterName) callback(parameter.as_string());
     }
   };
   check_callback_ = node->add_on_set_parameters_callback(
@@ -55,7 +55,7 @@ void ActuatorFailures::declare(const rclcpp::Node::SharedPtr& node) {
   descriptor.description =
       "actuators of the base that have failed, by their names; with '?' the allocation does not "
       "know";
-  if (!node->has_parameter(kParameter)) node->declare_parameter(kParameter, "", descriptor);
+  if (!node->has_parameter(kParameterName)) node->declare_parameter(kParameterName, "", descriptor);
 }
 
 void ActuatorFailures::apply(vms_ph::Plant& plant) noexcept {

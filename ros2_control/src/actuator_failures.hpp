@@ -25,7 +25,7 @@ class ActuatorFailures {
       : inputs_(std::make_shared<Inputs>(std::move(names))) {}
 
   /// Declare the parameter.
-  void declare(const rclcpp::Node::SharedPtr& node);
+  void declare_parameter(const rclcpp::Node::SharedPtr& node);
 
   /// Pass changes to a plant; called by the control loop, without locks or allocation.
   void apply(vms_ph::Plant& plant) noexcept;
@@ -34,7 +34,7 @@ class ActuatorFailures {
   struct Inputs {
     explicit Inputs(std::vector<std::string> input_names)
         : names(std::move(input_names)), health(names.size()) {
-      for (auto& input : health) input = vms_ph::Health::working;
+      for (auto& input_health : health) input_health = vms_ph::Health::working;
     }
     /// Check the names, and apply them if asked to; return why they are not valid, or nothing.
     std::string set_failed(const std::string& text, bool must_apply);

@@ -32,12 +32,12 @@ class Broadcaster : public controller_interface::ControllerInterface {
   }
 
   CallbackReturn on_configure(const rclcpp_lifecycle::State&) override {
-    return success_or(CallbackReturn::FAILURE, *get_node(),
-                      [this] { set_up(listener_->get_params()); });
+    return try_to_set_up(CallbackReturn::FAILURE, *get_node(),
+                         [this] { set_up(listener_->get_params()); });
   }
 
   CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
-    const bool is_valid = are_doubles(get_node()->get_logger(), state_interfaces_);
+    const bool is_valid = are_all_doubles(get_node()->get_logger(), state_interfaces_);
     return is_valid ? CallbackReturn::SUCCESS : CallbackReturn::FAILURE;
   }
 
@@ -47,7 +47,8 @@ class Broadcaster : public controller_interface::ControllerInterface {
 
   /// The interfaces of the reader come first.
   InterfaceConfiguration state_interface_configuration() const override {
-    return {controller_interface::interface_configuration_type::INDIVIDUAL, reader_->names()};
+    return {controller_interface::interface_configuration_type::INDIVIDUAL,
+            reader_->interface_names()};
   }
 
  protected:

@@ -21,7 +21,7 @@ using Action = vms_ph::action::FollowCartesianTrajectory;
 using GoalHandle = rclcpp_action::ServerGoalHandle<Action>;
 
 // Where a goal names no tolerances: m, rad, s.
-constexpr double kGoalDistance = 0.02, kGoalAngle = 0.1, kGoalTime = 10.0;
+constexpr double kDefaultGoalDistance = 0.02, kDefaultGoalAngle = 0.1, kDefaultGoalTime = 10.0;
 
 constexpr std::chrono::milliseconds kFeedbackPeriod(50);
 constexpr std::size_t kMaxPoses = 100'000;  // of a goal
@@ -41,11 +41,11 @@ std::string problem_of(const Action::Goal& goal) {
   double last_time = 0.0;  // of the pose before, the first of which is the measured one
   for (std::size_t k = 0; k < times.size(); ++k) {
     const bool has_pose = pose_of(goal.poses[k]).has_value();
-    const char* const need = has_pose ? "times of 0, or 0.1 ms or more after now and one another"
-                                      : "finite poses with orientations of length 1";
+    const char* requirement = has_pose ? "times of 0, or 0.1 ms or more after now and one another"
+                                       : "finite poses with orientations of length 1";
     const double time = seconds_of(times[k]), step = time - std::exchange(last_time, time);
     if (!has_pose || !(step >= (1.0 - 1e-6) * kMinStep || (k == 0 && time == 0.0)))
-      return std::string(need) + "; not so: that at index " + std::to_string(k);
+      return std::string(requirement) + "; not so: that at index " + std::to_string(k);
   }
   for (const double tolerance : {goal.goal_position_tolerance, goal.goal_orientation_tolerance,
                                  goal.path_position_tolerance, goal.path_orientation_tolerance}) {
@@ -65,11 +65,11 @@ struct CartesianTrajectoryServer::Goal {
     for (const auto& time : goal.time_from_start) times.push_back(seconds_of(time));
     for (const auto& pose : goal.poses) poses.push_back(pose_of(pose).value());
     const auto or_default = [](double x, double default_x) { return x > 0.0 ? x : default_x; };
-    goal_distance = or_default(goal.goal_position_tolerance, kGoalDistance);
-    goal_angle = or_default(goal.goal_orientation_tolerance, kGoalAngle);
-    path_distance = or_default(goal.path_position_tolerance, HUGE_VAL);
-    path_angle = or_default(goal.path_orientation_tolerance, HUGE_VAL);
-    deadline = times.back() + or_default(seconds_of(goal.goal_time_tolerance), kGoalTime);
+    max_goal_distance = or_default(goal.goal_position_tolerance, kDefaultGoalDistance);
+    max_goal_angle = or_default(goal.goal_orientation_tolerance, kDefaultGoalAngle);
+    max_path_distance = or_default(goal.path_position_tolerance, HUGE_VAL);
+    max_path_angle = or_default(goal.path_orientation_tolerance, HUGE_VAL);
+    deadline = times.back() + or_default(seconds_of(goal.goal_time_tolerance), kDefaultGoalTime);
   }
 
   PosePoint pose_at(double t) const noexcept {
@@ -91,12 +91,12 @@ struct CartesianTrajectoryServer::Goal {
 
   const std::shared_ptr<GoalHandle> handle;
   std::atomic<bool> is_cancel_requested{false};
-  double goal_distance, goal_angle, path_distance, path_angle;  // tolerances, m and rad
-  double deadline;                                              // s
-  std::vector<double> times;                                    // s
+  double max_goal_distance, max_goal_angle, max_path_distance, max_path_angle;  // m and rad
+  double deadline;                                                              // s
+  std::vector<double> times;                                                    // s
   std::vector<PosePoint> poses;
-  bool starts_at_robot;  // whether the first pose is the measured one, not known yet
-  double time = 0.0;     // s
+  bool starts_at_robot;       // whether the first pose is the measured one, not known yet
+  double elapsed_time = 0.0;  // s
   std::mutex feedback_mutex;
   Action::Feedback feedback;
   std::int32_t error_code = Action::Result::INVALID_GOAL;
@@ -108,20 +108,20 @@ struct CartesianTrajectoryServer::Goal {
 struct CartesianTrajectoryServer::Goals {
   // Send feedback, and the results of goals that have ended.
   void report(const rclcpp::Time& now) {
-    std::vector<std::shared_ptr<Goal>> ended, followed;
+    std::vector<std::shared_ptr<Goal>> ended_goals, active_goals;
     {
       const std::lock_guard<std::mutex> lock(mutex);
       for (const auto& goal : goals) {
         goal->is_cancel_requested = goal->handle->is_canceling();
-        if (!is_running && !goal->has_ended) {
+        if (!is_loop_running && !goal->has_ended) {
           goal->end(Action::Result::INVALID_GOAL, "the controller is not active");
         }
-        (goal->has_ended ? ended : followed).push_back(goal);
+        (goal->has_ended ? ended_goals : active_goals).push_back(goal);
       }
-      goals = followed;
+      goals = active_goals;
     }
-    for (const auto& goal : ended) try_to_send([&] { send_result(*goal); });
-    for (const auto& goal : followed) try_to_send([&] { send_feedback(*goal, now); });
+    for (const auto& goal : ended_goals) try_to_send([&] { send_result(*goal); });
+    for (const auto& goal : active_goals) try_to_send([&] { send_feedback(*goal, now); });
   }
 
   // Where a client went, or ROS shuts down, the other goals still have their turn.
@@ -149,8 +149,8 @@ struct CartesianTrajectoryServer::Goals {
     goal.handle->publish_feedback(message);
   }
 
-  std::atomic<bool> is_running{false};  // whether the loop follows goals
-  std::mutex mutex;                     // of the list
+  std::atomic<bool> is_loop_running{false};  // whether the loop follows goals
+  std::mutex mutex;                          // of the list
   std::vector<std::shared_ptr<Goal>> goals;
 };
 
@@ -161,7 +161,7 @@ CartesianTrajectoryServer::CartesianTrajectoryServer(
   const auto on_goal = [goals = goals_, accepts_frame, logger = node->get_logger()](
                            const rclcpp_action::GoalUUID&,
                            const std::shared_ptr<const Action::Goal>& goal) {
-    const auto problem = goals->is_running ? problem_of(*goal) : "a controller that is active";
+    const auto problem = goals->is_loop_running ? problem_of(*goal) : "a controller that is active";
     if (!problem.empty()) RCLCPP_ERROR(logger, "a trajectory needs %s", problem.c_str());
     const bool is_accepted = problem.empty() && accepts_frame(goal->header.frame_id);
     return is_accepted ? rclcpp_action::GoalResponse::ACCEPT_AND_EXECUTE
@@ -182,55 +182,55 @@ CartesianTrajectoryServer::CartesianTrajectoryServer(
 }
 
 const PosePoint* CartesianTrajectoryServer::advance(const Eigen::VectorXd& q, double dt) noexcept {
-  goals_->is_running = true;
+  goals_->is_loop_running = true;
   const std::unique_lock<std::mutex> lock(goals_->mutex, std::try_to_lock);
   if (lock && !goals_->goals.empty()) {
     Goal* const newest_goal = goals_->goals.back().get();
-    if (newest_goal != goal_ && !newest_goal->has_ended) {
+    if (newest_goal != active_goal_ && !newest_goal->has_ended) {
       for (const auto& goal : goals_->goals) {
         if (goal.get() == newest_goal || goal->has_ended) continue;
         goal->end(Action::Result::INVALID_GOAL, "another trajectory replaces it");
       }
-      goal_ = newest_goal;
+      active_goal_ = newest_goal;
     }
   }
-  if (goal_ == nullptr || !q.allFinite()) return nullptr;
-  Goal& goal = *goal_;
-  const PosePoint actual = measured_pose_.at(q);
-  if (std::exchange(goal.starts_at_robot, false)) goal.poses.front() = actual;
-  goal.time += dt;
-  desired_pose_ = goal.pose_at(goal.time);
-  const double distance = (actual.position - desired_pose_.position).norm();
-  const double angle = actual.orientation.angularDistance(desired_pose_.orientation);
+  if (active_goal_ == nullptr || !q.allFinite()) return nullptr;
+  Goal& goal = *active_goal_;
+  const PosePoint actual_pose = measured_pose_.at(q);
+  if (std::exchange(goal.starts_at_robot, false)) goal.poses.front() = actual_pose;
+  goal.elapsed_time += dt;
+  desired_pose_ = goal.pose_at(goal.elapsed_time);
+  const double distance = (actual_pose.position - desired_pose_.position).norm();
+  const double angle = actual_pose.orientation.angularDistance(desired_pose_.orientation);
   if (const std::unique_lock<std::mutex> feedback_lock(goal.feedback_mutex, std::try_to_lock);
       feedback_lock) {
     set_pose(goal.feedback.desired, desired_pose_);
-    set_pose(goal.feedback.actual, actual);
+    set_pose(goal.feedback.actual, actual_pose);
     goal.feedback.position_error = distance;
     goal.feedback.orientation_error = angle;
   }
-  const bool is_near = distance <= goal.goal_distance && angle <= goal.goal_angle;
-  const bool is_reached = goal.time >= goal.times.back() && is_near;
+  const bool is_near = distance <= goal.max_goal_distance && angle <= goal.max_goal_angle;
+  const bool is_reached = goal.elapsed_time >= goal.times.back() && is_near;
   if (is_reached) {
     end_goal("reached", Action::Result::SUCCESSFUL);
   } else if (goal.is_cancel_requested) {
     end_goal("cancelled");
-  } else if (distance > goal.path_distance || angle > goal.path_angle) {
+  } else if (distance > goal.max_path_distance || angle > goal.max_path_angle) {
     end_goal("the path tolerance is violated", Action::Result::PATH_TOLERANCE_VIOLATED);
-  } else if (goal.time > goal.deadline) {
+  } else if (goal.elapsed_time > goal.deadline) {
     end_goal("the goal tolerance is violated", Action::Result::GOAL_TOLERANCE_VIOLATED);
   }
-  if (goal_ == nullptr && !is_reached) desired_pose_ = actual;  // it stops where it is
+  if (active_goal_ == nullptr && !is_reached) desired_pose_ = actual_pose;  // it stops where it is
   return &desired_pose_;
 }
 
 void CartesianTrajectoryServer::end_goal(const char* reason, std::int32_t error_code) noexcept {
-  if (Goal* const goal = std::exchange(goal_, nullptr)) goal->end(error_code, reason);
+  if (Goal* const goal = std::exchange(active_goal_, nullptr)) goal->end(error_code, reason);
 }
 
 void CartesianTrajectoryServer::stop() noexcept {
   end_goal("the controller is not active");
-  goals_->is_running = false;
+  goals_->is_loop_running = false;
 }
 
 }  // namespace vms_ph_ros2_control

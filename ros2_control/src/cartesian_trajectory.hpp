@@ -42,7 +42,7 @@ class CartesianTrajectoryServer {
 
   MeasuredPose measured_pose_;
   std::shared_ptr<Goals> goals_;  ///< shared with the callbacks, which may outlive the server
-  Goal* goal_ = nullptr;          ///< that is followed; it is kept in goals_ until it has ended
+  Goal* active_goal_ = nullptr;   ///< kept in goals_ until it has ended
   PosePoint desired_pose_;
   std::shared_ptr<void> action_server_;
   rclcpp::TimerBase::SharedPtr timer_;

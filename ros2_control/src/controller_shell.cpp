@@ -16,7 +16,7 @@ using controller_interface::return_type;
 constexpr double kMaxServoOffset = 0.1;  // beyond a joint limit, for the weight, rad or m
 
 ControllerShell::CallbackReturn ControllerShell::on_init() {
-  return success_or(CallbackReturn::ERROR, *get_node(), [this] {
+  return try_to_set_up(CallbackReturn::ERROR, *get_node(), [this] {
     listener_ = std::make_shared<controller_shell::ParamListener>(get_node());
     declare();
   });
@@ -34,19 +34,19 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
     p.base_actuated = p.base_actuated && setup.wheels.empty();  // then its joints drive it
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
     model_->set_command_period(1.0 / get_update_rate());
-    servo_stiffness_ = for_each_joint(p.servo_stiffness, *model_, "servo_stiffness");
+    servo_stiffness_ = expand_to_joints(p.servo_stiffness, *model_, "servo_stiffness");
     weight_.setZero(model_->n());
-    dynamics_.emplace(*model_);
+    gravity_evaluation_.emplace(*model_);
     auto law = make(*model_, setup);
     inner_law_ = law.get();
     law_ = std::make_unique<vms_ph::Supervisor>(
         *model_,
         std::make_unique<vms_ph::PayloadCompensation>(*model_, std::move(law), p.payload.rate),
-        bounds_of(p), base_allocation(setup), p.base_actuated);
+        plausibility_bounds(p), base_allocation(setup), p.base_actuated);
     gain_parameters_ = std::make_unique<GainParameters>(get_node(), *law_);
     payload_parameters_ = std::make_unique<PayloadParameters>(get_node(), *model_, *law_);
   };
-  const auto outcome = success_or(CallbackReturn::FAILURE, *get_node(), set_up);
+  const auto outcome = try_to_set_up(CallbackReturn::FAILURE, *get_node(), set_up);
   if (outcome != CallbackReturn::SUCCESS) return outcome;
   reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp, false, p.wrench_sensor);
   stamp_monitor_ = StampMonitor(p.state_timeout);
@@ -67,22 +67,22 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
 InterfaceConfiguration ControllerShell::command_interface_configuration() const {
   const auto& p = parameters_;
   return {interface_configuration_type::INDIVIDUAL,
-          references_of(p.following_controller,
-                        command_interfaces_of(*model_, p.base_actuated ? p.base_name : "",
-                                              joint_interface()))};
+          reference_names(p.following_controller,
+                          command_interface_names(*model_, p.base_actuated ? p.base_name : "",
+                                                  joint_interface()))};
 }
 
 InterfaceConfiguration ControllerShell::state_interface_configuration() const {
-  return {interface_configuration_type::INDIVIDUAL, reader_->names()};
+  return {interface_configuration_type::INDIVIDUAL, reader_->interface_names()};
 }
 
 std::vector<hardware_interface::CommandInterface::SharedPtr>
 ControllerShell::on_export_reference_interfaces_list() {
-  return reference_ports_->interfaces();
+  return reference_ports_->create_interfaces();
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecycle::State&) {
-  if (!are_doubles(get_node()->get_logger(), state_interfaces_, command_interfaces_)) {
+  if (!are_all_doubles(get_node()->get_logger(), state_interfaces_, command_interfaces_)) {
     return CallbackReturn::FAILURE;
   }
   const auto& state = reader_->read(state_interfaces_);
@@ -103,7 +103,7 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
   // The first update comes a cycle later. Until then the last command of the previous controller
   // would act, or none at all, and an arm would fall.
   const auto& reference = reference_ports_->reference(state.q, 0.0);
-  write(state, law_->update(state, reference, 1.0 / get_update_rate()));
+  write_command(state, law_->update(state, reference, 1.0 / get_update_rate()));
   return CallbackReturn::SUCCESS;
 }
 
@@ -160,41 +160,41 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
   const auto& command = problem[0] != '\0'
                             ? law_->hold(problem, dt)
                             : law_->update(state, reference_ports_->reference(state.q, dt), dt);
-  write(state, command);
+  write_command(state, command);
   if (command.status == vms_ph::Status::holding) reference_ports_->end_trajectory("the law holds");
-  note_hold(command);
+  record_hold_reason(command);
   if (const auto stamp = reader_->stamp_or(time)) telemetry_->add(*stamp, state, command);
   return return_type::OK;
 }
 
-void ControllerShell::write(const vms_ph::RobotState& state,
-                            const vms_ph::Command& command) noexcept {
+void ControllerShell::write_command(const vms_ph::RobotState& state,
+                                    const vms_ph::Command& command) noexcept {
   const auto n = command.torque.size();
   const bool is_holding = command.status == vms_ph::Status::holding;
   if (servo_stiffness_.size() > 0 && !is_holding) {
-    dynamics_->set(state);
-    weight_ = dynamics_->g().tail(n);
+    gravity_evaluation_->set(state);
+    weight_ = gravity_evaluation_->g().tail(n);
     if (const auto* payload = law_->payload_weight(state.q)) weight_ += payload->tail(n);
     vms_ph::clip_to_max_effort(*model_, weight_);
   }
   for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
-    double number = k < n ? command.torque[k] : command.wrench_base[k - n];
+    double setpoint = k < n ? command.torque[k] : command.wrench_base[k - n];
     if (k < servo_stiffness_.size()) {  // the spring is stretched from the measured position
       const double q = state_interfaces_[2 * i].get_optional().value_or(vms_ph::kNaN);
       const double lower = std::min(model_->min_position()[k], q),
                    upper = std::max(model_->max_position()[k], q);
-      number = std::clamp(q + (number - weight_[k]) / servo_stiffness_[k], lower, upper);
-      number += weight_[k] / servo_stiffness_[k];  // beyond a limit too: else it would sag there
-      number = std::clamp(number, lower - kMaxServoOffset, upper + kMaxServoOffset);
-      if (is_holding || !std::isfinite(number)) continue;
+      setpoint = std::clamp(q + (setpoint - weight_[k]) / servo_stiffness_[k], lower, upper);
+      setpoint += weight_[k] / servo_stiffness_[k];  // beyond a limit too: else it would sag there
+      setpoint = std::clamp(setpoint, lower - kMaxServoOffset, upper + kMaxServoOffset);
+      if (is_holding || !std::isfinite(setpoint)) continue;
     }
-    std::ignore = command_interfaces_[i].set_value(number);
+    std::ignore = command_interfaces_[i].set_value(setpoint);
   }
 }
 
 // Keep the reason of a hold that begins, for the log; neither blocks nor allocates.
-void ControllerShell::note_hold(const vms_ph::Command& command) noexcept {
+void ControllerShell::record_hold_reason(const vms_ph::Command& command) noexcept {
   const bool is_holding = command.status == vms_ph::Status::holding;
   if (is_holding && !was_holding_) {
     const std::unique_lock<std::mutex> log_lock(log_state_->mutex, std::try_to_lock);

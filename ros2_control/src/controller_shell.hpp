@@ -66,8 +66,8 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   std::string joint_interface() const {
     return parameters_.servo_stiffness.empty() ? "effort" : "position";
   }
-  void write(const vms_ph::RobotState& state, const vms_ph::Command& command) noexcept;
-  void note_hold(const vms_ph::Command& command) noexcept;
+  void write_command(const vms_ph::RobotState& state, const vms_ph::Command& command) noexcept;
+  void record_hold_reason(const vms_ph::Command& command) noexcept;
   void print_log();
 
   std::shared_ptr<controller_shell::ParamListener> listener_;
@@ -83,7 +83,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   StampMonitor stamp_monitor_;
   Eigen::VectorXd servo_stiffness_;  ///< (n,) N m/rad or N/m; empty where joints take efforts
   Eigen::VectorXd weight_;           ///< (n,) that servos carry, N m or N
-  std::optional<vms_ph::Evaluation> dynamics_;  ///< for that weight
+  std::optional<vms_ph::Evaluation> gravity_evaluation_;  ///< for that weight
   /// Serialises construction of the law and printing of its log; the control loop does neither.
   /// Shared with the timer, whose callback may still run in an executor when the shell is gone.
   struct LogState {

@@ -25,19 +25,19 @@ namespace vms_ph_ros2_control {
 template <class Listener>
 class CoreLaw : public ControllerShell {
  protected:
-  explicit CoreLaw(const char* name) : name_(name) {}
+  explicit CoreLaw(const char* law_name) : law_name_(law_name) {}
 
   void declare() override { listener_ = std::make_shared<Listener>(get_node()); }
 
   std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model,
                                            const RobotSetup& setup) override {
     const bool base_actuated = get_node()->get_parameter("base_actuated").as_bool();
-    if (!vms_ph::drives_by_wheels(name_)) refuse_wheels(setup, name_);
-    return vms_ph::make_law(name_, model, base_allocation(setup), base_actuated, setup.wheels);
+    if (!vms_ph::drives_by_wheels(law_name_)) refuse_wheels(setup, law_name_);
+    return vms_ph::make_law(law_name_, model, base_allocation(setup), base_actuated, setup.wheels);
   }
 
  private:
-  const char* name_;
+  const char* law_name_;
   std::shared_ptr<Listener> listener_;
 };
 

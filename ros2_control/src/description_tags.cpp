@@ -58,8 +58,8 @@ struct Element {
   /// The text of an attribute; empty without it.
   std::string text(const std::string& key) const { return attribute(key).value_or(""); }
 
-  [[noreturn]] void refuse(const std::string& key, const std::string& accepted) const {
-    throw ModelError("the attribute " + key + " of <" + name + "> must be " + accepted +
+  [[noreturn]] void refuse(const std::string& key, const std::string& requirement) const {
+    throw ModelError("the attribute " + key + " of <" + name + "> must be " + requirement +
                      "; given: '" + text(key) + "'");
   }
 
@@ -84,9 +84,9 @@ struct Element {
   /// Finite numbers; all zero without the attribute.
   Eigen::VectorXd finite_numbers(const std::string& key, Eigen::Index count) const {
     if (!has(key)) return Eigen::VectorXd::Zero(count);
-    Eigen::VectorXd finite = numbers(key, count);
-    if (!finite.allFinite()) refuse(key, "finite");
-    return finite;
+    Eigen::VectorXd finite_vector = numbers(key, count);
+    if (!finite_vector.allFinite()) refuse(key, "finite");
+    return finite_vector;
   }
 
   /// An axis, of length one.
@@ -192,12 +192,12 @@ void check_angle_input(const AngleColumns& columns, const Element& input, Eigen:
                                        std::sin(angle) * columns.sine.col(i);
   const double scale = 1.0 + start_column.cwiseAbs().maxCoeff();
   if ((start_column - column).cwiseAbs().maxCoeff() <= kTolerance * scale) return;
-  std::ostringstream accepted;
-  accepted << "column_fixed + cos(angle) column_cos + sin(angle) column_sin at the angle of the "
-              "start, '"
-           << start_column.transpose().format({Eigen::StreamPrecision, Eigen::DontAlignCols})
-           << "'";
-  input.refuse("column", accepted.str());
+  std::ostringstream requirement;
+  requirement << "column_fixed + cos(angle) column_cos + sin(angle) column_sin at the angle of the "
+                 "start, '"
+              << start_column.transpose().format({Eigen::StreamPrecision, Eigen::DontAlignCols})
+              << "'";
+  input.refuse("column", requirement.str());
 }
 
 /// The columns of all inputs by the angles that turn them; `matrix` (b,m) is the map at the start.
@@ -219,9 +219,8 @@ AngleColumns angle_columns(const std::vector<Element>& elements,
     columns.angles[i] = input.finite_numbers("angle", 1)[0];
     if (input.has("tilt_rate")) read_tilt(input, i, columns);
   }
-  for (Eigen::Index i = 0; i < m; ++i) {
+  for (Eigen::Index i = 0; i < m; ++i)
     check_angle_input(columns, elements[static_cast<std::size_t>(i)], i, matrix.col(i));
-  }
   return columns;
 }
 

@@ -58,7 +58,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   using CallbackReturn = controller_interface::CallbackReturn;
 
   CallbackReturn on_init() override {
-    return success_or(CallbackReturn::ERROR, *get_node(), [this] {
+    return try_to_set_up(CallbackReturn::ERROR, *get_node(), [this] {
       common_listener_ = std::make_shared<controller_shell::ParamListener>(get_node());
       declare_parameters();
     });
@@ -81,7 +81,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
       };
       setting_parameters_ = std::make_unique<GainParameters>(get_node(), settings, set_setting);
     };
-    const auto outcome = success_or(CallbackReturn::FAILURE, *get_node(), set_up);
+    const auto outcome = try_to_set_up(CallbackReturn::FAILURE, *get_node(), set_up);
     if (outcome != CallbackReturn::SUCCESS) return outcome;
     command_timeout_ = p.command_timeout;
     reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp, kReadsPositionsOnly);
@@ -89,29 +89,29 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
     auto ports = model_->joint_names();
     if (!kReadsPositionsOnly && model_->b() > 0) ports.insert(ports.begin(), "wrench_base");
     certificate_ = std::make_unique<GuardCertificate>(
-        *get_node(), ports, guard_->delay(), carries_weight(),
+        *get_node(), ports, guard_->delay(), effort_carries_weight(),
         p.frame_prefix + inertial_frame(*model_), p.publish_rate);
-    serve_budget();
+    create_budget_service();
     return CallbackReturn::SUCCESS;
   }
 
   InterfaceConfiguration command_interface_configuration() const override {
     return {interface_configuration_type::INDIVIDUAL,
-            references_of(common_listener_->get_params().following_controller, command_names())};
+            reference_names(common_listener_->get_params().following_controller, command_names())};
   }
 
   InterfaceConfiguration state_interface_configuration() const override {
-    return {interface_configuration_type::INDIVIDUAL, reader_->names()};
+    return {interface_configuration_type::INDIVIDUAL, reader_->interface_names()};
   }
 
   CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
     const auto logger = get_node()->get_logger();
-    if (!are_doubles(logger, state_interfaces_, command_interfaces_))
+    if (!are_all_doubles(logger, state_interfaces_, command_interfaces_))
       return CallbackReturn::FAILURE;
     apply_settings();
     inbox_->pending_energy.store(0.0);
     stamp_monitor_.restart();
-    for (auto& command : commands_) command.clear();
+    for (auto& command : received_commands_) command.clear();
     if (!engage(reader_->read(state_interfaces_))) {
       RCLCPP_ERROR(logger, "cannot activate: the state of the robot is not finite");
       return CallbackReturn::FAILURE;
@@ -140,7 +140,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
 
   virtual void declare_parameters() = 0;
   virtual void make_guard(const controller_shell::Params& p, const RobotSetup& setup) = 0;
-  virtual bool carries_weight() const = 0;
+  virtual bool effort_carries_weight() const = 0;
   virtual const char* unseen_effects() const = 0;
   virtual bool engage(const vms_ph::RobotState& state) = 0;
   // Update the guard with a state, of which something may be wrong, and write what it gives.
@@ -154,7 +154,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
 
   // The commands that are guarded; those of joints first.
   std::vector<std::string> command_names() const {
-    return command_interfaces_of(*model_, commanded_base_, joint_interface());
+    return command_interface_names(*model_, commanded_base_, joint_interface());
   }
 
   /// The command interface of the joints.
@@ -163,14 +163,14 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list()
       override {
     std::vector<hardware_interface::CommandInterface::SharedPtr> exported_interfaces;
-    commands_.clear();
+    received_commands_.clear();
     for (const auto& name : command_names()) {
       const auto slash_index = name.rfind('/');
       exported_interfaces.push_back(std::make_shared<hardware_interface::CommandInterface>(
           std::string(get_node()->get_name()) + "/" + name.substr(0, slash_index),
           name.substr(slash_index + 1)));
-      commands_.emplace_back(exported_interfaces.back());
-      commands_.back().clear();
+      received_commands_.emplace_back(exported_interfaces.back());
+      received_commands_.back().clear();
     }
     return exported_interfaces;
   }
@@ -178,7 +178,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   // Without a controller before it the guard has nothing to pass on: its reflex acts.
   return_type update_reference_from_subscribers(const rclcpp::Time&,
                                                 const rclcpp::Duration&) override {
-    for (auto& command : commands_) command.clear();
+    for (auto& command : received_commands_) command.clear();
     return return_type::OK;
   }
 
@@ -199,42 +199,42 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   }
 
   // Write the i-th of the guarded commands, and publish at the time of the state.
-  template <class Output, class Command>
-  void write(const rclcpp::Time& time, const Output& output, const Command& command) noexcept {
-    for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
-      std::ignore = command_interfaces_[i].set_value(command(i));
-    }
+  template <class Output, class CommandAt>
+  void write(const rclcpp::Time& time, const Output& output, const CommandAt& command_at) noexcept {
+    for (std::size_t i = 0; i < command_interfaces_.size(); ++i)
+      std::ignore = command_interfaces_[i].set_value(command_at(i));
     inbox_->tank_level.store(output.level, std::memory_order_relaxed);
-    if (const auto stamp = reader_->stamp_or(time)) certificate_->add(*stamp, *guard_, output);
+    if (const auto stamp = reader_->stamp_or(time)) certificate_->publish(*stamp, *guard_, output);
   }
 
   std::unique_ptr<vms_ph::Model> model_;
   std::unique_ptr<Guard> guard_;
   std::unique_ptr<StateReader> reader_;
-  std::vector<TimedCommand> commands_;
+  std::vector<TimedCommand> received_commands_;
   std::string commanded_base_;  ///< name of a base whose commands are guarded
   double command_timeout_ = 0.25;
 
  private:
   void apply_settings() noexcept {
-    setting_parameters_->apply_to([this](const std::string& name, double value) {
+    setting_parameters_->for_each_change([this](const std::string& name, double value) {
       EnergyGuardSettings::table().set(guard_->settings, name, value);
     });
   }
 
-  void serve_budget() {
+  void create_budget_service() {
     using ChangeBudget = vms_ph::srv::ChangeBudget;
     inbox_ = std::make_shared<BudgetInbox>();
-    const std::weak_ptr<rclcpp_lifecycle::LifecycleNode> owner = get_node();
+    const std::weak_ptr<rclcpp_lifecycle::LifecycleNode> weak_node = get_node();
     budget_service_ = get_node()->create_service<ChangeBudget>(
-        "~/change_budget", [inbox = inbox_, owner](const ChangeBudget::Request::SharedPtr request,
-                                                   ChangeBudget::Response::SharedPtr response) {
+        "~/change_budget",
+        [inbox = inbox_, weak_node](const ChangeBudget::Request::SharedPtr request,
+                                    ChangeBudget::Response::SharedPtr response) {
           response->level = inbox->tank_level.load(std::memory_order_relaxed);
           if (!std::isfinite(request->energy) || request->freezing > ChangeBudget::Request::THAW) {
             response->message = "energy must be finite, J, and freezing KEEP, FREEZE or THAW";
             return;
           }
-          const auto node = owner.lock();
+          const auto node = weak_node.lock();
           if (node && request->freezing != ChangeBudget::Request::KEEP) {
             node->set_parameter({"freeze", request->freezing == ChangeBudget::Request::FREEZE});
           }
@@ -265,8 +265,8 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
     vms_ph::EnergyGuardOptions options;
     options.delay = static_cast<int>(guard_parameters.delay);
     options.effort_carries_weight = guard_parameters.effort_carries_weight;
-    options.base_actuated = base_actuated_ = p.base_actuated;
-    options.bounds = bounds_of(p);
+    options.base_actuated = is_base_actuated_ = p.base_actuated;
+    options.bounds = plausibility_bounds(p);
     options.period = 1.0 / get_update_rate();
     model_->set_command_period(options.period);
     commanded_base_ = p.base_actuated ? p.base_name : "";
@@ -284,7 +284,7 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
 
   const char* joint_interface() const override { return "effort"; }
 
-  bool carries_weight() const override { return guard_->carries_weight(); }
+  bool effort_carries_weight() const override { return guard_->carries_weight(); }
 
   const char* unseen_effects() const override {
     return "contacts, other ports, drives that do not follow commands, peaks between two samples";
@@ -293,19 +293,17 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
   bool engage(const vms_ph::RobotState& state) override {
     // What the controller before has left in the command interfaces acts now.
     acting_effort_.setConstant(kNaN);
-    for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
+    for (std::size_t i = 0; i < command_interfaces_.size(); ++i)
       acting_effort_[velocity_index(i)] = command_interfaces_[i].get_optional().value_or(kNaN);
-    }
-    if (!base_actuated_) acting_effort_.head(model_->b()).setZero();
+    if (!is_base_actuated_) acting_effort_.head(model_->b()).setZero();
     return guard_->engage(state.q, state.v, acting_effort_);
   }
 
   void update_guard(const vms_ph::RobotState& state, const char* problem, double dt,
                     const rclcpp::Time& time) noexcept override {
-    if (!base_actuated_) desired_effort_.head(model_->b()).setZero();
-    for (std::size_t i = 0; i < commands_.size(); ++i) {
-      desired_effort_[velocity_index(i)] = commands_[i].read(dt, command_timeout_);
-    }
+    if (!is_base_actuated_) desired_effort_.head(model_->b()).setZero();
+    for (std::size_t i = 0; i < received_commands_.size(); ++i)
+      desired_effort_[velocity_index(i)] = received_commands_[i].read(dt, command_timeout_);
     const auto& output = problem[0] != '\0' ? guard_->hold(problem, dt)
                                             : guard_->update(state.q, state.v, desired_effort_, dt);
     write(time, output, [&](std::size_t i) { return output.effort[velocity_index(i)]; });
@@ -321,7 +319,7 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
   std::shared_ptr<energy_guard::ParamListener> guard_listener_;
   std::shared_ptr<energy_guard_settings::ParamListener> settings_listener_;
   Eigen::VectorXd desired_effort_, acting_effort_;
-  bool base_actuated_ = true;
+  bool is_base_actuated_ = true;
 };
 
 /// A guard of servos that take positions or velocities.
@@ -334,8 +332,8 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
 
   void make_guard(const controller_shell::Params&, const RobotSetup&) override {
     const auto p = parameter_listener_->get_params();
-    const auto stiffness = for_each_joint(p.stiffness, *model_, "stiffness");
-    const auto damping = for_each_joint(p.damping, *model_, "damping");
+    const auto stiffness = expand_to_joints(p.stiffness, *model_, "stiffness");
+    const auto damping = expand_to_joints(p.damping, *model_, "damping");
     std::vector<JointServo> servos;
     for (const auto& joint : model_->joint_names()) {
       const auto k = static_cast<Eigen::Index>(servos.size());
@@ -354,7 +352,7 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
     if (!kIsPosition) GuardPlugin::stop();
   }
 
-  bool carries_weight() const override { return false; }
+  bool effort_carries_weight() const override { return false; }
 
   const char* unseen_effects() const override {
     return "servos of another kind than declared; contacts, people, other actuators, and the "
@@ -373,8 +371,8 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
     read_last_command();  // the controller manager may have limited it
     guard_->replace_last_command(last_command_, dt);
     for (std::size_t k = 0; k < desired_command_.size(); ++k) {
-      desired_command_[k] =
-          kIsPosition ? commands_[k].content() : commands_[k].read(dt, command_timeout_);
+      desired_command_[k] = kIsPosition ? received_commands_[k].last_written_command()
+                                        : received_commands_[k].read(dt, command_timeout_);
     }
     const auto& output = guard_->update(positions_, desired_command_, dt, problem);
     write(time, output, [&](std::size_t k) { return output.command[k]; });
@@ -384,9 +382,8 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
   static constexpr bool kIsPosition = std::is_same_v<JointGuard, vms_ph::PositionGuard>;
 
   void read_last_command() noexcept {
-    for (std::size_t k = 0; k < last_command_.size(); ++k) {
+    for (std::size_t k = 0; k < last_command_.size(); ++k)
       last_command_[k] = command_interfaces_[k].get_optional().value_or(kNaN);
-    }
   }
 
   std::shared_ptr<servo_guard::ParamListener> parameter_listener_;

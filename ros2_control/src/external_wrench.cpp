@@ -36,7 +36,7 @@ struct ExternalWrench::Inbox {
     const auto& f = message.wrench.force;
     const auto& m = message.wrench.torque;
     WrenchSample sample{
-        latest_sample.count + 1, {{f.x, f.y, f.z}, {m.x, m.y, m.z}}, Axes::end_effector};
+        latest_sample.message_count + 1, {{f.x, f.y, f.z}, {m.x, m.y, m.z}}, Axes::end_effector};
     if (frame == root_frame_id) {
       sample.axes = Axes::root;
     } else if (frame == "world" || frame == inertial_frame_id) {
@@ -70,7 +70,7 @@ struct ExternalWrench::Inbox {
 
 ExternalWrench::ExternalWrench(const vms_ph::Model& model, double timeout)
     : model_(model),
-      tool_pose_(model, false),
+      end_effector_pose_(model, false),
       timeout_(timeout),
       age_(std::numeric_limits<double>::infinity()) {}
 
@@ -89,12 +89,12 @@ void ExternalWrench::clear() noexcept {
 }
 
 void ExternalWrench::update(const Eigen::VectorXd& q, double elapsed_time) noexcept {
-  const auto last_count = sample_.count;
+  const auto last_message_count = sample_.message_count;
   if (inbox_) inbox_->box.try_get([this](const WrenchSample& sample) { sample_ = sample; });
-  age_ = sample_.count != last_count ? 0.0 : age_ + std::max(elapsed_time, 0.0);
+  age_ = sample_.message_count != last_message_count ? 0.0 : age_ + std::max(elapsed_time, 0.0);
   wrench_ = is_active() ? sample_.wrench : vms_ph::Screw();
   if (!is_active() || sample_.axes == Axes::end_effector) return;
-  Eigen::Matrix3d rotation = tool_pose_.at(q).orientation.conjugate().toRotationMatrix();
+  Eigen::Matrix3d rotation = end_effector_pose_.at(q).orientation.conjugate().toRotationMatrix();
   if (sample_.axes == Axes::root) rotation = rotation * model_.base_pose(q).rotation();
   wrench_.linear = rotation * sample_.wrench.linear;
   wrench_.angular = rotation * sample_.wrench.angular;

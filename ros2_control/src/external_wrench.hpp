@@ -47,14 +47,14 @@ class ExternalWrench {
  private:
   enum class Axes : unsigned char { end_effector, root, world };
   struct WrenchSample {
-    std::uint64_t count = 0;
+    std::uint64_t message_count = 0;
     vms_ph::Screw wrench;
     Axes axes = Axes::end_effector;
   };
   struct Inbox;
 
   vms_ph::Model model_;
-  MeasuredPose tool_pose_;
+  MeasuredPose end_effector_pose_;
   double timeout_, age_;
   WrenchSample sample_;  ///< copy used by the loop
   vms_ph::Screw wrench_;

@@ -41,7 +41,7 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
 
   InterfaceConfiguration state_interface_configuration() const override {
     auto configuration = Broadcaster::state_interface_configuration();
-    for (const auto& name : command_interfaces_of(*model_, base_wrench_name_))
+    for (const auto& name : command_interface_names(*model_, base_wrench_name_))
       configuration.names.push_back(name);
     return configuration;
   }
@@ -55,7 +55,7 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
     if (dt == 0.0) return return_type::OK;  // the hardware is slower than the loop
     read_efforts(state);
     mean_effort_ = effort_;
-    if (effort_at_ends_ && has_last_sample_) mean_effort_ = 0.5 * (effort_ + last_effort_);
+    if (averages_efforts_ && has_last_sample_) mean_effort_ = 0.5 * (effort_ + last_effort_);
     last_effort_ = effort_;
     last_stamp_ = stamp;
     has_last_sample_ = true;
@@ -74,8 +74,8 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
     observers_ = std::make_unique<vms_ph::RobotObservers>(*model_, observer_options(p));
     gravity_evaluation_ = std::make_unique<vms_ph::Evaluation>(*model_);
     base_wrench_name_ = p.base_wrench;
-    effort_at_ends_ = p.effort_at_ends;
-    carries_weight_ = p.effort_carries_weight;
+    averages_efforts_ = p.effort_at_ends;
+    effort_carries_weight_ = p.effort_carries_weight;
     effort_ = last_effort_ = mean_effort_ = Eigen::VectorXd::Zero(model_->nv());
     prepare_messages(p.frame_prefix);
   }
@@ -114,13 +114,12 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
 
   void read_efforts(const vms_ph::RobotState& state) noexcept {
     const int b = model_->b(), n = model_->n();
-    const std::size_t offset = reader_->names().size();
+    const std::size_t offset = reader_->interface_names().size();
     effort_.setZero();
     for (int i = 0; i < n; ++i) effort_[b + i] = state_value(offset + static_cast<std::size_t>(i));
-    for (int i = 0; i < b && !base_wrench_name_.empty(); ++i) {
+    for (int i = 0; i < b && !base_wrench_name_.empty(); ++i)
       effort_[i] = state_value(offset + static_cast<std::size_t>(n + i));
-    }
-    if (carries_weight_ || !state.q.allFinite() || !state.v.allFinite()) return;
+    if (effort_carries_weight_ || !state.q.allFinite() || !state.v.allFinite()) return;
     gravity_evaluation_->set(state.q, state.v);
     effort_.tail(n) += gravity_evaluation_->g().tail(n);
   }
@@ -200,7 +199,7 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
   std::unique_ptr<vms_ph::RobotObservers> observers_;
   std::unique_ptr<vms_ph::Evaluation> gravity_evaluation_;
   std::string base_wrench_name_;
-  bool effort_at_ends_ = false, carries_weight_ = true, has_last_sample_ = false;
+  bool averages_efforts_ = false, effort_carries_weight_ = true, has_last_sample_ = false;
   builtin_interfaces::msg::Time last_stamp_;
   Eigen::VectorXd effort_, last_effort_, mean_effort_;
   std::vector<geometry_msgs::msg::WrenchStamped> wrench_messages_;

@@ -25,12 +25,12 @@ class GuardCertificate {
   /// @param ports  that are guarded.
   /// @param rate   of the topic, Hz.
   GuardCertificate(rclcpp_lifecycle::LifecycleNode& node, std::vector<std::string> ports, int delay,
-                   bool carries_weight, const std::string& frame, double rate)
+                   bool effort_carries_weight, const std::string& frame, double rate)
       : sampling_(rate) {
     message_.ports = std::move(ports);
     message_.header.frame_id = frame;
     message_.delay = static_cast<std::uint8_t>(delay);
-    message_.effort_carries_weight = carries_weight;
+    message_.effort_carries_weight = effort_carries_weight;
     message_.reason.assign(kTextLength, ' ');
     message_.verdict.assign(kTextLength, ' ');
     publisher_ = make_publisher(node, "~/certificate", message_, rclcpp::QoS(1).transient_local());
@@ -38,24 +38,25 @@ class GuardCertificate {
 
   /// Publish when due; neither blocks nor allocates.
   template <class Guard, class Output>
-  void add(const builtin_interfaces::msg::Time& stamp, const Guard& guard,
-           const Output& output) noexcept {
+  void publish(const builtin_interfaces::msg::Time& stamp, const Guard& guard,
+               const Output& output) noexcept {
     if (!sampling_.begin_sample_if_due(stamp)) return;
     fill(stamp, guard.certificate(), output.status, output.reason);
     publisher_->try_publish(message_);
   }
 
   /// The certificate in words, for the log at the end of a run.
-  std::string text(const vms_ph::Certificate& c, const char* unseen_effects) const {
+  std::string text(const vms_ph::Certificate& certificate, const char* unseen_effects) const {
     char sentence[1024];
     std::snprintf(sentence, sizeof sentence,
                   "certificate: %s. Given at most %.4g J of a budget of %.4g J, margin %.4g J; not "
                   "yet seen at most %.4g J over %d samples; %.3f s, %llu samples, %llu lost%s%s, "
                   "%llu scaled, %llu braked, %llu reflexes. Not seen: %s",
-                  c.verdict(), c.largest_given, c.budget, c.margin, c.largest_unseen,
-                  message_.delay + 1, c.duration, c.samples, c.lost,
-                  c.lost > 0 ? ", the first as " : "", c.first_loss, c.scaled, c.braked, c.reflexes,
-                  unseen_effects);
+                  certificate.verdict(), certificate.largest_given, certificate.budget,
+                  certificate.margin, certificate.largest_unseen, message_.delay + 1,
+                  certificate.duration, certificate.samples, certificate.lost,
+                  certificate.lost > 0 ? ", the first as " : "", certificate.first_loss,
+                  certificate.scaled, certificate.braked, certificate.reflexes, unseen_effects);
     return sentence;
   }
 

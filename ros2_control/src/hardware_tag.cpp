@@ -15,30 +15,30 @@
 
 namespace vms_ph_ros2_control {
 
-RobotSetup lock_other_joints(RobotSetup setup, const std::string& interface_name) {
+RobotSetup lock_uncontrolled_joints(RobotSetup setup, const std::string& interface_name) {
   if (setup.urdf.find("<ros2_control") == std::string::npos) return setup;
-  std::set<std::string> joints;
+  std::set<std::string> controlled_joints;
   for (const auto& hardware : hardware_interface::parse_control_resources_from_urdf(setup.urdf)) {
     for (const auto& joint : hardware.joints) {
-      for (const auto& command : joint.command_interfaces)
-        if (command.name == interface_name) joints.insert(joint.name);
-      if (interface_name.empty()) joints.insert(joint.name);
+      for (const auto& interface : joint.command_interfaces)
+        if (interface.name == interface_name) controlled_joints.insert(joint.name);
+      if (interface_name.empty()) controlled_joints.insert(joint.name);
     }
   }
   const vms_ph::Model robot = make_model(setup);
-  const auto& tree = robot.pinocchio();
+  const auto& pin_model = robot.pinocchio();
   for (const std::string& name : robot.joint_names()) {
-    if (joints.count(name)) continue;
-    const std::string missing = name + " has no " + interface_name + " in a tag <ros2_control>";
-    for (const auto id : tree.subtrees[tree.getJointId(name)]) {
-      if (joints.count(tree.names[id]))
-        throw vms_ph::ModelError(missing + ", and carries " + tree.names[id] +
+    if (controlled_joints.count(name)) continue;
+    const std::string problem = name + " has no " + interface_name + " in a tag <ros2_control>";
+    for (const auto carried_joint : pin_model.subtrees[pin_model.getJointId(name)]) {
+      if (controlled_joints.count(pin_model.names[carried_joint]))
+        throw vms_ph::ModelError(problem + ", and carries " + pin_model.names[carried_joint] +
                                  ": name it in locked_joints if it stays at zero");
     }
-    RCLCPP_WARN(rclcpp::get_logger("vms_ph"), "%s: it is locked at zero", missing.c_str());
+    RCLCPP_WARN(rclcpp::get_logger("vms_ph"), "%s: it is locked at zero", problem.c_str());
     setup.locked_joints.push_back(name);
   }
-  if (joints.empty() && robot.n() > 0)
+  if (controlled_joints.empty() && robot.n() > 0)
     throw vms_ph::ModelError("no joint has " + interface_name + " in a tag <ros2_control>");
   return setup;
 }
@@ -64,13 +64,13 @@ std::vector<std::string> HardwareTag::words(const std::string& name) const {
 
 bool HardwareTag::flag(const std::string& name) const { return text(name, "true") == "true"; }
 
-void HardwareTag::check_no_commands_of(const std::string& base) const {
+void HardwareTag::check_no_commands_of(const std::string& base_name) const {
   for (const auto& gpio : info_.gpios) {
-    if (gpio.name != base || gpio.command_interfaces.empty()) continue;
+    if (gpio.name != base_name || gpio.command_interfaces.empty()) continue;
     throw vms_ph::ModelError(
         "on wheels that do not slip the base is driven by their joints: remove "
         "the command interfaces of '" +
-        base + "', or the hardware parameter wheels");
+        base_name + "', or the hardware parameter wheels");
   }
 }
 

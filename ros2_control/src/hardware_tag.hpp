@@ -27,7 +27,7 @@ class HardwareTag {
   Eigen::Vector3d vector(const std::string& name, const std::string& fallback) const;
 
   /// Refuse command interfaces of a base that is driven by its wheels.
-  void check_no_commands_of(const std::string& base) const;
+  void check_no_commands_of(const std::string& base_name) const;
 
   /// The configuration (nq,) of the initial values of its joints.
   Eigen::VectorXd home_configuration(const vms_ph::Model& model) const;

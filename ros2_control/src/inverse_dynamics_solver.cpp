@@ -125,24 +125,24 @@ class InverseDynamicsSolver final : public inverse_dynamics_solver::InverseDynam
 
   /// Viscous and Coulomb friction of the description; of joints that mimic others too.
   Eigen::VectorXd getFrictionVector(const Eigen::VectorXd& joint_velocities) const override {
-    check("joint_velocities", joint_velocities);
+    check_size("joint_velocities", joint_velocities);
     return model_->damping().cwiseProduct(joint_velocities) +
            model_->dry_friction().cwiseProduct(joint_velocities.cwiseSign());
   }
 
  private:
-  void check(const std::string& name, const Eigen::VectorXd& numbers) const {
+  void check_size(const std::string& name, const Eigen::VectorXd& numbers) const {
     if (!model_) throw inverse_dynamics_solver::UninitializedException();
     if (numbers.size() == model_->n()) return;
     throw std::invalid_argument(name + " must have one number for each of the joints " +
-                                joined(model_->joint_names()) +
+                                join_names(model_->joint_names()) +
                                 "; given: " + std::to_string(numbers.size()) + " numbers");
   }
 
   vms_ph::Evaluation& evaluate(const Eigen::VectorXd& joint_positions,
                                const Eigen::VectorXd& joint_velocities) const {
-    check("joint_positions", joint_positions);
-    check("joint_velocities", joint_velocities);
+    check_size("joint_positions", joint_positions);
+    check_size("joint_velocities", joint_velocities);
     Eigen::VectorXd q = model_->neutral_configuration();
     for (int i = 0; i < model_->n(); ++i) model_->set_joint(i, joint_positions[i], q);
     evaluation_->set(q, joint_velocities);

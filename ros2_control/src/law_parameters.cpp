@@ -79,7 +79,7 @@ GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
 }
 
 void GainParameters::apply(vms_ph::Controller& law) noexcept {
-  apply_to([&law](const std::string& name, double value) { law.set_gain(name, value); });
+  for_each_change([&law](const std::string& name, double value) { law.set_gain(name, value); });
 }
 
 }  // namespace vms_ph_ros2_control

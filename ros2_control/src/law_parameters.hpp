@@ -42,7 +42,7 @@ class GainParameters {
 
   /// Pass the changed gains to a function of name and value, in the same way.
   template <class SetNumber>
-  void apply_to(SetNumber&& set_number) noexcept {
+  void for_each_change(SetNumber&& set_number) noexcept {
     if (!gains_->has_changed.exchange(false, std::memory_order_acquire)) return;
     for (const auto& gain : gains_->gains) {
       if (!gain->has_changed.exchange(false, std::memory_order_acquire)) continue;
@@ -78,8 +78,8 @@ class PayloadParameters {
   /// @throws vms_ph::ModelError  a value out of its bounds, which are those of the robot.
   PayloadParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
                     vms_ph::Controller& law)
-      : largest_{model.total_mass(), model.reach() / std::sqrt(3.0), model.reach() / std::sqrt(3.0),
-                 model.reach() / std::sqrt(3.0)},
+      : max_payload_{model.total_mass(), model.reach() / std::sqrt(3.0),
+                     model.reach() / std::sqrt(3.0), model.reach() / std::sqrt(3.0)},
         parameters_(
             std::move(node), payload_gains(),
             [this](const std::string& name, double value) { return set_number(name, value); }) {
@@ -89,32 +89,32 @@ class PayloadParameters {
   /// Pass what has changed to the law; called by the control loop, without locks or allocation.
   void apply(vms_ph::Controller& law) noexcept {
     bool is_new_payload = false;
-    parameters_.apply_to([&](const std::string& name, double value) {
+    parameters_.for_each_change([&](const std::string& name, double value) {
       is_new_payload = set_number(name, value) || is_new_payload;
     });
     if (is_new_payload) update_law(law);
   }
 
  private:
-  static constexpr std::array<const char*, 4> kNames{"payload.mass", "payload.center.x",
-                                                     "payload.center.y", "payload.center.z"};
+  static constexpr std::array<const char*, 4> kParameterNames{
+      "payload.mass", "payload.center.x", "payload.center.y", "payload.center.z"};
 
   std::vector<vms_ph::Gain> payload_gains() const {
     std::vector<vms_ph::Gain> gains;
-    for (std::size_t i = 0; i < kNames.size(); ++i) {
-      gains.push_back({kNames[i],
+    for (std::size_t i = 0; i < kParameterNames.size(); ++i) {
+      gains.push_back({kParameterNames[i],
                        i == 0 ? "mass of what the end effector holds, of which the weight is "
                                 "compensated, kg; 0: nothing"
                               : "centre of that mass, from the end effector in its axes, m",
-                       0.0, i == 0 ? 0.0 : -largest_[i], largest_[i]});
+                       0.0, i == 0 ? 0.0 : -max_payload_[i], max_payload_[i]});
     }
     return gains;
   }
 
   bool set_number(const std::string& name, double value) noexcept {
-    for (std::size_t i = 0; i < kNames.size(); ++i) {
-      if (name != kNames[i]) continue;
-      if (!(value >= (i == 0 ? 0.0 : -largest_[i]) && value <= largest_[i])) return false;
+    for (std::size_t i = 0; i < kParameterNames.size(); ++i) {
+      if (name != kParameterNames[i]) continue;
+      if (!(value >= (i == 0 ? 0.0 : -max_payload_[i]) && value <= max_payload_[i])) return false;
       payload_[static_cast<Eigen::Index>(i)] = value;
       return true;
     }
@@ -125,13 +125,13 @@ class PayloadParameters {
     law.carry(payload_[0], payload_[0] * payload_.tail<3>(), 0.0);
   }
 
-  std::array<double, 4> largest_;                      ///< mass and centre, kg and m
+  std::array<double, 4> max_payload_;                  ///< mass and centre, kg and m
   Eigen::Vector4d payload_ = Eigen::Vector4d::Zero();  ///< mass and centre
   GainParameters parameters_;
 };
 
 /// The bounds of plausible states, which all controllers have.
-inline vms_ph::PlausibilityBounds bounds_of(const controller_shell::Params& parameters) {
+inline vms_ph::PlausibilityBounds plausibility_bounds(const controller_shell::Params& parameters) {
   const auto& limits = parameters.plausibility;
   vms_ph::PlausibilityBounds bounds;
 #define VMS_PH_FIELD(name, initial, least, most) bounds.name = static_cast<double>(limits.name);

@@ -25,9 +25,9 @@ class Sampling {
   bool begin_sample_if_due(const builtin_interfaces::msg::Time& stamp) noexcept {
     // Seconds since 1970 use most digits of a double: whole intervals are counted separately.
     const double intervals_since_epoch = stamp.sec * rate_,
-                 intervals = std::floor(intervals_since_epoch);
-    const double fraction = intervals_since_epoch - intervals + stamp.nanosec * 1e-9 * rate_;
-    const auto interval = static_cast<std::int64_t>(intervals) +
+                 whole_intervals = std::floor(intervals_since_epoch);
+    const double fraction = intervals_since_epoch - whole_intervals + stamp.nanosec * 1e-9 * rate_;
+    const auto interval = static_cast<std::int64_t>(whole_intervals) +
                           static_cast<std::int64_t>(std::floor(fraction + 1e-6));
     const bool is_new = interval != last_interval_;
     last_interval_ = interval;

@@ -21,11 +21,11 @@ namespace {
 using vms_ph::kNaN;
 
 // Offsets of twist and joints after the pose.
-constexpr int kTwist = 7, kJoints = kTwist + 6;
-enum ReferenceGroup : std::size_t { kPoseGroup, kTwistGroup, kJointsGroup, kGroups };
+constexpr int kTwistIndex = 7, kJointsIndex = kTwistIndex + 6;
+enum ReferenceGroup : std::size_t { kPoseGroup, kTwistGroup, kJointsGroup, kGroupCount };
 
-Eigen::Matrix<double, 6, 1> stacked(const geometry_msgs::msg::Vector3& linear,
-                                    const geometry_msgs::msg::Vector3& angular) {
+Eigen::Matrix<double, 6, 1> stack_vectors(const geometry_msgs::msg::Vector3& linear,
+                                          const geometry_msgs::msg::Vector3& angular) {
   return {linear.x, linear.y, linear.z, angular.x, angular.y, angular.z};
 }
 
@@ -50,14 +50,14 @@ struct ReferencePorts::Inbox {
   void on_twist(const geometry_msgs::msg::TwistStamped& message);
   void on_wrench(const geometry_msgs::msg::WrenchStamped& message);
   void on_joints(const sensor_msgs::msg::JointState& message);
-  bool accepts_frame(const std::string& name, const char* quantity, bool accepts_root = false);
+  bool accepts_frame(const std::string& frame_id, const char* quantity, bool accepts_root = false);
   std::string without_prefix(const std::string& frame) const;
   void refuse(const std::string& problem);
   /// Pass on a part of the sample, which has changed.
   template <class Field>
-  void store(Part part, Field& field, const Field& received) {
+  void store(Topic topic, Field& field, const Field& received) {
     field = received;
-    ++sample.counts[part];
+    ++sample.counts[topic];
     box.set(sample);
   }
   /// Whether a preceding controller commands this group, so that the message has no effect.
@@ -68,7 +68,7 @@ struct ReferencePorts::Inbox {
   vms_ph::Base base;
   std::vector<std::string> joint_names;
   std::string frame_prefix, root_frame_id, inertial_frame_id;
-  std::array<std::atomic<bool>, kGroups> chained_groups{};  ///< written by the control loop
+  std::array<std::atomic<bool>, kGroupCount> chained_groups{};  ///< written by the control loop
   ReferenceSample sample;
   realtime_tools::RealtimeThreadSafeBox<ReferenceSample> box;
 };
@@ -81,7 +81,7 @@ ReferencePorts::ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
       joint_names_(model.joint_names()),
       timeout_(timeout),
       pose_is_of_base_(pose_is_of_base),
-      numbers_(Eigen::VectorXd::Constant(kJoints + model.n(), kNaN)),
+      setpoints_(Eigen::VectorXd::Constant(kJointsIndex + model.n(), kNaN)),
       inbox_(std::make_shared<Inbox>(*node_, model, frame_prefix)),
       sample_(inbox_->sample),
       trajectory_server_(node_, MeasuredPose(model, pose_is_of_base),
@@ -104,25 +104,25 @@ void ReferencePorts::subscribe(const char* topic, void (Inbox::*receive)(const M
       topic, 10, [inbox = inbox_, receive](const Message& m) { ((*inbox).*receive)(m); }));
 }
 
-std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::interfaces() {
+std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::create_interfaces() {
   interfaces_.clear();
-  const std::string name = node_->get_name();
+  const std::string node_name = node_->get_name();
   const auto add = [&](const std::string& prefix, const std::string& interface) {
     interfaces_.push_back(
         std::make_shared<hardware_interface::CommandInterface>(prefix, interface));
     std::ignore = interfaces_.back()->set_value(kNaN);
   };
-  for (const char* interface_name : kPoseAndTwist) add(name, interface_name);
-  for (const auto& joint : joint_names_) add(name + "/" + joint, "position");
+  for (const char* interface_name : kPoseAndTwistNames) add(node_name, interface_name);
+  for (const auto& joint : joint_names_) add(node_name + "/" + joint, "position");
   return interfaces_;
 }
 
 void ReferencePorts::clear() noexcept {
-  numbers_.setConstant(kNaN);
+  setpoints_.setConstant(kNaN);
   for (const auto& interface : interfaces_) std::ignore = interface->set_value(kNaN);
   for (auto& is_chained : inbox_->chained_groups) is_chained = false;
-  inbox_->box.try_get([this](const ReferenceSample& r) { sample_ = r; });
-  counts_ = sample_.counts;
+  inbox_->box.try_get([this](const ReferenceSample& sample) { sample_ = sample; });
+  read_counts_ = sample_.counts;
   twist_age_ = wrench_age_ = std::numeric_limits<double>::infinity();
   reference_.position.reset();
   reference_.wrench.reset();
@@ -130,100 +130,103 @@ void ReferencePorts::clear() noexcept {
 }
 
 void ReferencePorts::read_topics(double elapsed_time) noexcept {
-  inbox_->box.try_get([this](const ReferenceSample& r) { sample_ = r; });
+  inbox_->box.try_get([this](const ReferenceSample& sample) { sample_ = sample; });
   // Whether a message has come since the last call.
-  const auto is_new = [this](Part part) {
-    return std::exchange(counts_[part], sample_.counts[part]) != sample_.counts[part];
+  const auto has_new_message = [this](Topic topic) {
+    return std::exchange(read_counts_[topic], sample_.counts[topic]) != sample_.counts[topic];
   };
-  numbers_.setConstant(kNaN);
-  if (is_new(kPosePart)) numbers_.head<kTwist>() = sample_.pose;
-  const bool is_new_twist = is_new(kTwistPart);
+  setpoints_.setConstant(kNaN);
+  if (has_new_message(kPoseTopic)) setpoints_.head<kTwistIndex>() = sample_.pose;
+  const bool is_new_twist = has_new_message(kTwistTopic);
   twist_age_ = is_new_twist ? 0.0 : twist_age_ + std::max(elapsed_time, 0.0);
   if (twist_age_ < timeout_) {
-    numbers_.segment<6>(kTwist) = sample_.twist;
-    in_base_axes_ = sample_.in_base_axes;
+    setpoints_.segment<6>(kTwistIndex) = sample_.twist;
+    twist_is_in_base_axes_ = sample_.twist_is_in_base_axes;
   }
-  if (is_new(kJointsPart)) numbers_.tail(sample_.joints.size()) = sample_.joints;
+  if (has_new_message(kJointsTopic)) setpoints_.tail(sample_.joints.size()) = sample_.joints;
   reference_.position.reset();
-  if (is_new(kPositionPart)) reference_.position = sample_.position;
-  const bool was_exerted = wrench_age_ < timeout_;
-  wrench_age_ = is_new(kWrenchPart) ? 0.0 : wrench_age_ + std::max(elapsed_time, 0.0);
+  if (has_new_message(kPositionTopic)) reference_.position = sample_.position;
+  const bool was_wrench_active = wrench_age_ < timeout_;
+  wrench_age_ = has_new_message(kWrenchTopic) ? 0.0 : wrench_age_ + std::max(elapsed_time, 0.0);
   reference_.wrench.reset();
   if (wrench_age_ < timeout_) {
     reference_.wrench = sample_.wrench;
-  } else if (was_exerted) {
+  } else if (was_wrench_active) {
     reference_.wrench.emplace().setZero();  // once
   }
 }
 
 void ReferencePorts::read_interfaces() noexcept {
-  const std::array<std::size_t, kGroups> ends{kTwist, kJoints, interfaces_.size()};
+  const std::array<std::size_t, kGroupCount> ends{kTwistIndex, kJointsIndex, interfaces_.size()};
   const auto value = [this](std::size_t i) {
     return interfaces_[i]->get_optional().value_or(kNaN);
   };
   std::size_t start = 0;
-  for (std::size_t group = 0; group < kGroups; start = ends[group++]) {
+  for (std::size_t group = 0; group < kGroupCount; start = ends[group++]) {
     bool is_commanded = false;
     for (auto i = start; i < ends[group]; ++i) is_commanded = is_commanded || !std::isnan(value(i));
     inbox_->chained_groups[group] = is_commanded;
     if (!is_commanded) continue;
     if (group == kPoseGroup) reference_.position.reset();
-    for (auto i = start; i < ends[group]; ++i) numbers_[static_cast<Eigen::Index>(i)] = value(i);
-    if (group == kTwistGroup) in_base_axes_ = true;
+    for (auto i = start; i < ends[group]; ++i) setpoints_[static_cast<Eigen::Index>(i)] = value(i);
+    if (group == kTwistGroup) twist_is_in_base_axes_ = true;
   }
 }
 
 const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q, double dt) noexcept {
-  auto& r = reference_;
-  r.velocity.reset();
-  r.pose.reset();
-  r.twist.reset();
-  if ((r.position && !pose_is_of_base_) || numbers_.head<3>().allFinite()) {
+  reference_.velocity.reset();
+  reference_.pose.reset();
+  reference_.twist.reset();
+  if ((reference_.position && !pose_is_of_base_) || setpoints_.head<3>().allFinite()) {
     trajectory_server_.end_goal("another reference replaces it");
   }
   if (const PosePoint* pose = trajectory_server_.advance(q, dt)) {
-    numbers_.head<kTwist>() << pose->position, pose->orientation.coeffs();
+    setpoints_.head<kTwistIndex>() << pose->position, pose->orientation.coeffs();
     if (!pose->velocity.isZero(0.0))
-      numbers_.segment<3>(kTwist) = pose->velocity, in_base_axes_ = false;
+      setpoints_.segment<3>(kTwistIndex) = pose->velocity, twist_is_in_base_axes_ = false;
   }
-  if (numbers_.head<3>().allFinite()) {
-    const Eigen::Quaterniond rotation(Eigen::Vector4d(numbers_.segment<4>(3)));
+  if (setpoints_.head<3>().allFinite()) {
+    const Eigen::Quaterniond rotation(Eigen::Vector4d(setpoints_.segment<4>(3)));
     if (std::abs(rotation.norm() - 1.0) < kNormTolerance) {
-      r.pose = Eigen::Matrix4d::Identity();
-      r.pose->topLeftCorner<3, 3>() = rotation.normalized().toRotationMatrix();
-      r.pose->topRightCorner<3, 1>() = numbers_.head<3>();
+      reference_.pose = Eigen::Matrix4d::Identity();
+      reference_.pose->topLeftCorner<3, 3>() = rotation.normalized().toRotationMatrix();
+      reference_.pose->topRightCorner<3, 1>() = setpoints_.head<3>();
     }
-    if (!r.position && !(pose_is_of_base_ && r.pose)) r.position = numbers_.head<3>();
+    if (!reference_.position && !(pose_is_of_base_ && reference_.pose))
+      reference_.position = setpoints_.head<3>();
   }
-  const auto linear = numbers_.segment<3>(kTwist), angular = numbers_.segment<3>(kTwist + 3);
+  const auto linear = setpoints_.segment<3>(kTwistIndex),
+             angular = setpoints_.segment<3>(kTwistIndex + 3);
   if (linear.allFinite() && q.allFinite()) {
     if (base_ == vms_ph::Base::fixed) {
-      r.velocity = linear;
+      reference_.velocity = linear;
     } else {
       const int b = base_ == vms_ph::Base::planar ? 3 : 6;
       const Eigen::Matrix3d rotation = vms_ph::base_rotation(b, q.data());
-      r.velocity = in_base_axes_ ? Eigen::Vector3d(rotation * linear) : Eigen::Vector3d(linear);
+      reference_.velocity =
+          twist_is_in_base_axes_ ? Eigen::Vector3d(rotation * linear) : Eigen::Vector3d(linear);
       if (angular.allFinite()) {
-        const Eigen::Matrix3d to_base = in_base_axes_ ? Eigen::Matrix3d::Identity().eval()
-                                                      : Eigen::Matrix3d(rotation.transpose());
-        r.twist.emplace() << to_base * linear, to_base * angular;
+        const Eigen::Matrix3d rotation_to_base = twist_is_in_base_axes_
+                                                     ? Eigen::Matrix3d::Identity().eval()
+                                                     : Eigen::Matrix3d(rotation.transpose());
+        reference_.twist.emplace() << rotation_to_base * linear, rotation_to_base * angular;
       }
     }
   }
-  const auto joints = numbers_.tail(r.joints.size());
-  r.has_joints = joints.size() > 0 && joints.allFinite();
-  if (r.has_joints) r.joints = joints;
-  return r;
+  const auto joints = setpoints_.tail(reference_.joints.size());
+  reference_.has_joints = joints.size() > 0 && joints.allFinite();
+  if (reference_.has_joints) reference_.joints = joints;
+  return reference_;
 }
 
-bool ReferencePorts::Inbox::accepts_frame(const std::string& name, const char* quantity,
+bool ReferencePorts::Inbox::accepts_frame(const std::string& frame_id, const char* quantity,
                                           bool accepts_root) {
-  const std::string frame = without_prefix(name);
+  const std::string frame = without_prefix(frame_id);
   const bool is_accepted = frame.empty() || frame == inertial_frame_id || frame == "world";
   if (is_accepted || (accepts_root && frame == root_frame_id)) return true;
   refuse(std::string(quantity) + " is taken in " + inertial_frame_id +
          (accepts_root ? ", world or " + root_frame_id : " or world") + "; given: frame_id '" +
-         name + "'");
+         frame_id + "'");
   return false;
 }
 
@@ -250,7 +253,7 @@ void ReferencePorts::Inbox::on_pose(const geometry_msgs::msg::PoseStamped& messa
   if (!pose) return refuse("pose must be finite, with an orientation of length 1");
   Eigen::Matrix<double, 7, 1> numbers;
   numbers << pose->position, pose->orientation.coeffs();
-  store(kPosePart, sample.pose, numbers);
+  store(kPoseTopic, sample.pose, numbers);
 }
 
 void ReferencePorts::Inbox::on_position(const geometry_msgs::msg::PointStamped& message) {
@@ -258,24 +261,25 @@ void ReferencePorts::Inbox::on_position(const geometry_msgs::msg::PointStamped& 
   if (is_chained(kPoseGroup, "position")) return;
   if (!accepts_frame(message.header.frame_id, "position")) return;
   if (!position.allFinite()) return refuse("position must be finite");
-  store(kPositionPart, sample.position, position);
+  store(kPositionTopic, sample.position, position);
 }
 
 void ReferencePorts::Inbox::on_wrench(const geometry_msgs::msg::WrenchStamped& message) {
-  const auto wrench = stacked(message.wrench.force, message.wrench.torque);
+  const auto wrench = stack_vectors(message.wrench.force, message.wrench.torque);
   if (!accepts_frame(message.header.frame_id, "wrench")) return;
   if (!wrench.allFinite()) return refuse("wrench must be finite");
-  store(kWrenchPart, sample.wrench, wrench);
+  store(kWrenchTopic, sample.wrench, wrench);
 }
 
 void ReferencePorts::Inbox::on_twist(const geometry_msgs::msg::TwistStamped& message) {
-  const auto twist = stacked(message.twist.linear, message.twist.angular);
+  const auto twist = stack_vectors(message.twist.linear, message.twist.angular);
   const bool accepts_root = base != vms_ph::Base::fixed;
   if (is_chained(kTwistGroup, "twist")) return;
   if (!accepts_frame(message.header.frame_id, "twist", accepts_root)) return;
   if (!twist.allFinite()) return refuse("twist must be finite");
-  sample.in_base_axes = accepts_root && without_prefix(message.header.frame_id) == root_frame_id;
-  store(kTwistPart, sample.twist, twist);
+  sample.twist_is_in_base_axes =
+      accepts_root && without_prefix(message.header.frame_id) == root_frame_id;
+  store(kTwistTopic, sample.twist, twist);
 }
 
 void ReferencePorts::Inbox::on_joints(const sensor_msgs::msg::JointState& message) {
@@ -294,7 +298,7 @@ void ReferencePorts::Inbox::on_joints(const sensor_msgs::msg::JointState& messag
         message.position[static_cast<std::size_t>(entry - message.name.begin())];
   }
   if (!joints.allFinite()) return refuse("of the joints must be finite");
-  store(kJointsPart, sample.joints, joints);
+  store(kJointsTopic, sample.joints, joints);
 }
 
 }  // namespace vms_ph_ros2_control

@@ -40,7 +40,7 @@ class ReferencePorts {
                  double timeout, const std::string& frame_prefix, bool pose_is_of_base = false);
 
   /// The interfaces for preceding controllers; NaN until one writes.
-  std::vector<hardware_interface::CommandInterface::SharedPtr> interfaces();
+  std::vector<hardware_interface::CommandInterface::SharedPtr> create_interfaces();
 
   /// End the trajectory that is followed, for a reason of static storage.
   void end_trajectory(const char* reason) noexcept { trajectory_server_.end_goal(reason); }
@@ -59,19 +59,19 @@ class ReferencePorts {
   const vms_ph::Reference& reference(const Eigen::VectorXd& q, double dt) noexcept;
 
  private:
-  enum Part : std::size_t {
-    kPosePart,
-    kPositionPart,
-    kTwistPart,
-    kJointsPart,
-    kWrenchPart,
-    kParts
+  enum Topic : std::size_t {
+    kPoseTopic,
+    kPositionTopic,
+    kTwistTopic,
+    kJointsTopic,
+    kWrenchTopic,
+    kTopicCount
   };
   struct ReferenceSample {
-    std::array<std::uint64_t, kParts> counts{};  ///< of messages
+    std::array<std::uint64_t, kTopicCount> counts{};  ///< of messages
     Eigen::Matrix<double, 7, 1> pose = Eigen::Matrix<double, 7, 1>::Constant(vms_ph::kNaN);
     Eigen::Matrix<double, 6, 1> twist = Eigen::Matrix<double, 6, 1>::Constant(vms_ph::kNaN);
-    bool in_base_axes = false;
+    bool twist_is_in_base_axes = false;
     Eigen::Vector3d position = Eigen::Vector3d::Zero();
     Eigen::Matrix<double, 6, 1> wrench = Eigen::Matrix<double, 6, 1>::Zero();
     Eigen::VectorXd joints;
@@ -89,13 +89,13 @@ class ReferencePorts {
   double timeout_;
   bool pose_is_of_base_;
   std::vector<hardware_interface::CommandInterface::SharedPtr> interfaces_;
-  Eigen::VectorXd numbers_;  ///< pose, twist, joints
-  bool in_base_axes_ = true;
+  Eigen::VectorXd setpoints_;  ///< pose, twist, joints
+  bool twist_is_in_base_axes_ = true;
   std::shared_ptr<Inbox> inbox_;  ///< shared with the callbacks, which may outlive the ports
   ReferenceSample sample_;        ///< copy used by the control loop
   CartesianTrajectoryServer trajectory_server_;
-  std::array<std::uint64_t, kParts> counts_{};  ///< of the messages that were read
-  double twist_age_ = 0.0, wrench_age_ = 0.0;   ///< s
+  std::array<std::uint64_t, kTopicCount> read_counts_{};  ///< of the messages that were read
+  double twist_age_ = 0.0, wrench_age_ = 0.0;             ///< s
   vms_ph::Reference reference_;
   std::vector<rclcpp::SubscriptionBase::SharedPtr> subscriptions_;
 };

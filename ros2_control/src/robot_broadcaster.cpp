@@ -39,9 +39,9 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
 
   InterfaceConfiguration state_interface_configuration() const override {
     auto configuration = Broadcaster::state_interface_configuration();
-    for (const auto& name : command_interfaces_of(*model_)) configuration.names.push_back(name);
+    for (const auto& name : command_interface_names(*model_)) configuration.names.push_back(name);
     if (!port_energy_name_.empty()) {
-      for (const char* name : kPortEnergies)
+      for (const char* name : kPortEnergyNames)
         configuration.names.push_back(port_energy_name_ + "/" + name);
     }
     return configuration;
@@ -65,7 +65,7 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
 
  private:
   void set_up(const Params& p) override {
-    set_robot(lock_other_joints({get_robot_description(), p.base, "", p.locked_joints}), p);
+    set_robot(lock_uncontrolled_joints({get_robot_description(), p.base, "", p.locked_joints}), p);
     base_pose_ = std::make_unique<MeasuredPose>(*model_, true);
     port_energy_name_ = p.port_energy_name;
     prepare_messages(p.frame_prefix);
@@ -94,7 +94,7 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
   }
 
   void publish_port_energy(const builtin_interfaces::msg::Time& stamp) noexcept {
-    const std::size_t first_index = reader_->names().size() + joint_state_.name.size();
+    const std::size_t first_index = reader_->interface_names().size() + joint_state_.name.size();
     const double resets = state_value(first_index + 4);
     if (!(resets >= 0.0 && resets <= kMaxResets))
       return;  // not read yet, or not a valid number of a start
@@ -131,7 +131,7 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
   }
 
   void publish_joints(const builtin_interfaces::msg::Time& stamp) noexcept {
-    const std::size_t first_effort = reader_->names().size();
+    const std::size_t first_effort = reader_->interface_names().size();
     joint_state_.header.stamp = stamp;
     for (std::size_t i = 0; i < joint_state_.name.size(); ++i) {
       joint_state_.position[i] = state_value(2 * i);

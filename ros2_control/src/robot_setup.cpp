@@ -32,7 +32,7 @@ Model make_model(const RobotSetup& setup) {
   return fluid ? robot.in_fluid(*fluid) : robot;
 }
 
-std::string joined(const std::vector<std::string>& names) {
+std::string join_names(const std::vector<std::string>& names) {
   std::string text;
   for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
@@ -58,22 +58,22 @@ std::vector<vms_ph::Wheel> parse_wheels(const std::string& text) {
   std::vector<vms_ph::Wheel> wheels;
   for (const std::string& word : words_of(text)) {
     const std::size_t equals_index = word.find('=');
-    const auto radius =
+    const auto radii =
         numbers_of(equals_index == std::string::npos ? "" : word.substr(equals_index + 1));
-    if (radius.size() != 1 || equals_index == 0) {
+    if (radii.size() != 1 || equals_index == 0) {
       throw ModelError(
           "wheels must be joint=radius, with spaces or commas between, radii in m; "
           "given: '" +
           word + "'");
     }
-    wheels.push_back({word.substr(0, equals_index), radius.front()});
+    wheels.push_back({word.substr(0, equals_index), radii.front()});
   }
   return wheels;
 }
 
-void refuse_wheels(const RobotSetup& setup, const std::string& law) {
+void refuse_wheels(const RobotSetup& setup, const std::string& law_name) {
   if (setup.wheels.empty()) return;
-  throw ModelError(law +
+  throw ModelError(law_name +
                    " knows nothing of wheels that do not slip; DifferentialDrive and "
                    "WheeledImpedance do: leave the parameter wheels empty for others");
 }
@@ -98,13 +98,13 @@ vms_ph::Allocation allocation_without_failed(const vms_ph::BaseActuators& actuat
                                              const std::string& failed_names) {
   Eigen::VectorXd lower = actuators.allocation.lower(), upper = actuators.allocation.upper();
   for (const std::string& name : words_of(failed_names)) {
-    const auto inputs = inputs_of(name, actuators.names);
-    for (const auto i : inputs) {
+    const auto input_indices = inputs_of(name, actuators.names);
+    for (const auto i : input_indices) {
       lower[static_cast<Eigen::Index>(i)] = upper[static_cast<Eigen::Index>(i)] = 0.0;
     }
-    if (inputs.empty()) {
+    if (input_indices.empty()) {
       throw ModelError("no actuator of the base has the name '" + name + "'; there are " +
-                       joined(actuators.names));
+                       join_names(actuators.names));
     }
   }
   return vms_ph::Allocation(actuators.allocation.matrix(), lower, upper);
@@ -112,9 +112,9 @@ vms_ph::Allocation allocation_without_failed(const vms_ph::BaseActuators& actuat
 
 std::string root_link(const Model& model) {
   // The first body attached to the universe or to the joint of the base.
-  const pinocchio::JointIndex parent = model.base() == Base::fixed ? 0 : 1;
+  const pinocchio::JointIndex base_joint = model.base() == Base::fixed ? 0 : 1;
   for (const auto& frame : model.pinocchio().frames) {
-    if (frame.type == pinocchio::BODY && frame.parentJoint == parent) return frame.name;
+    if (frame.type == pinocchio::BODY && frame.parentJoint == base_joint) return frame.name;
   }
   return model.pinocchio().frames.front().name;
 }
@@ -123,36 +123,36 @@ std::string inertial_frame(const Model& model) {
   return model.base() == Base::fixed ? root_link(model) : "odom";
 }
 
-std::vector<std::string> wrench_interfaces(const Model& model, const std::string& base_name) {
+std::vector<std::string> wrench_interface_names(const Model& model, const std::string& base_name) {
   std::vector<std::string> names;
   for (std::size_t k = 0; k < static_cast<std::size_t>(model.b()); ++k) {
     names.push_back(base_name + "/" +
-                    kWrench[model.b() == 3 ? std::size_t(kPlanarComponents[k]) : k]);
+                    kWrenchNames[model.b() == 3 ? std::size_t(kPlanarComponents[k]) : k]);
   }
   return names;
 }
 
-Eigen::VectorXd for_each_joint(const std::vector<double>& numbers, const Model& model,
-                               const char* name) {
+Eigen::VectorXd expand_to_joints(const std::vector<double>& numbers, const Model& model,
+                                 const char* parameter_name) {
   const int n = model.n();
   const auto count = static_cast<Eigen::Index>(numbers.size());
   if (count == 1) return Eigen::VectorXd::Constant(n, numbers.front());
   if (count == 0 || count == n) return Eigen::Map<const Eigen::VectorXd>(numbers.data(), count);
-  throw ModelError(std::string(name) + " must be one number or " + std::to_string(n) +
+  throw ModelError(std::string(parameter_name) + " must be one number or " + std::to_string(n) +
                    "; given: " + std::to_string(count));
 }
 
-std::vector<std::string> command_interfaces_of(const Model& model, const std::string& base_name,
-                                               const std::string& joint_interface) {
+std::vector<std::string> command_interface_names(const Model& model, const std::string& base_name,
+                                                 const std::string& joint_interface) {
   std::vector<std::string> names;
   for (const auto& joint : model.joint_names()) names.push_back(joint + "/" + joint_interface);
   if (base_name.empty()) return names;
-  for (const auto& name : wrench_interfaces(model, base_name)) names.push_back(name);
+  for (const auto& name : wrench_interface_names(model, base_name)) names.push_back(name);
   return names;
 }
 
-std::vector<std::string> references_of(const std::string& controller_name,
-                                       std::vector<std::string> names) {
+std::vector<std::string> reference_names(const std::string& controller_name,
+                                         std::vector<std::string> names) {
   for (auto& name : names) name = controller_name.empty() ? name : controller_name + "/" + name;
   return names;
 }

@@ -27,19 +27,19 @@ struct RobotSetup {
 /// interface: those of a hand that another controller moves. An empty name: which no tag has.
 ///
 /// @throws std::exception  a tag is not valid, or such a joint carries others that are commanded.
-RobotSetup lock_other_joints(RobotSetup setup, const std::string& interface_name = "");
+RobotSetup lock_uncontrolled_joints(RobotSetup setup, const std::string& interface_name = "");
 
-/// The setup that the parameters of a controller state; as lock_other_joints().
+/// The setup that the parameters of a controller state; as lock_uncontrolled_joints().
 template <class Parameters>
 RobotSetup setup_of(const Parameters& p, const std::string& urdf,
                     const std::string& interface_name = "") {
   const Eigen::Vector3d gravity(p.gravity.at(0), p.gravity.at(1), p.gravity.at(2));
-  return lock_other_joints({urdf, p.base, p.end_effector, p.locked_joints, gravity, {}},
-                           interface_name);
+  return lock_uncontrolled_joints({urdf, p.base, p.end_effector, p.locked_joints, gravity, {}},
+                                  interface_name);
 }
 
 /// The names with commas between, for messages.
-std::string joined(const std::vector<std::string>& names);
+std::string join_names(const std::vector<std::string>& names);
 
 /// The words of a text, with spaces or commas between.
 std::vector<std::string> words_of(std::string text);
@@ -54,7 +54,7 @@ std::vector<double> numbers_of(const std::string& text);
 std::vector<vms_ph::Wheel> parse_wheels(const std::string& text);
 
 /// @throws vms_ph::ModelError  the setup has wheels, and the law knows nothing of them.
-void refuse_wheels(const RobotSetup& setup, const std::string& law);
+void refuse_wheels(const RobotSetup& setup, const std::string& law_name);
 
 /// The robot, in the fluid that its description has.
 ///
@@ -84,21 +84,22 @@ std::string root_link(const vms_ph::Model& model);
 std::string inertial_frame(const vms_ph::Model& model);
 
 /// The names of the interfaces that command a base: none, three or six.
-std::vector<std::string> wrench_interfaces(const vms_ph::Model& model, const std::string& base);
+std::vector<std::string> wrench_interface_names(const vms_ph::Model& model,
+                                                const std::string& base_name);
 
 /// The names of the interfaces that command all joints, then those of a base that has a name.
-std::vector<std::string> command_interfaces_of(const vms_ph::Model& model,
-                                               const std::string& base = "",
-                                               const std::string& joint_interface = "effort");
+std::vector<std::string> command_interface_names(const vms_ph::Model& model,
+                                                 const std::string& base_name = "",
+                                                 const std::string& joint_interface = "effort");
 
 /// A number for each joint, where one or all are given; empty where none is.
 ///
 /// @throws vms_ph::ModelError  there is another number of them.
-Eigen::VectorXd for_each_joint(const std::vector<double>& numbers, const vms_ph::Model& model,
-                               const char* name);
+Eigen::VectorXd expand_to_joints(const std::vector<double>& numbers, const vms_ph::Model& model,
+                                 const char* parameter_name);
 
 /// The names of command interfaces at a controller that takes the commands; empty: at the hardware.
-std::vector<std::string> references_of(const std::string& controller_name,
-                                       std::vector<std::string> names);
+std::vector<std::string> reference_names(const std::string& controller_name,
+                                         std::vector<std::string> names);
 
 }  // namespace vms_ph_ros2_control

@@ -63,7 +63,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     // Without an executor, as in tests of components, the hardware has no node.
     if (get_node()) {
       external_wrench_->subscribe(*get_node());
-      actuator_failures_->declare(get_node());
+      actuator_failures_->declare_parameter(get_node());
     }
   } catch (const std::exception& error) {
     RCLCPP_ERROR(get_logger(), "%s", error.what());
@@ -117,15 +117,15 @@ void SimulatedSystem::find_handles() {
        {&base_states_, &clock_, &port_energies_, &actuator_energies_, &wrench_states_})
     handles->clear();
   if (model_->b() > 0) {
-    add_states(base_states_, base_name_, kPoseAndTwist);
-    for (const auto& name : wrench_interfaces(*model_, base_name_)) {
+    add_states(base_states_, base_name_, kPoseAndTwistNames);
+    for (const auto& name : wrench_interface_names(*model_, base_name_)) {
       base_commands_.emplace_back(command_of(name));
     }
   }
-  add_states(clock_, clock_name_, kStamp);
-  add_states(port_energies_, port_energy_name_, kPortEnergies);
-  add_states(actuator_energies_, port_energy_name_, kActuatorEnergies);
-  add_states(wrench_states_, wrench_name_, kWrench);
+  add_states(clock_, clock_name_, kStampNames);
+  add_states(port_energies_, port_energy_name_, kPortEnergyNames);
+  add_states(actuator_energies_, port_energy_name_, kActuatorEnergyNames);
+  add_states(wrench_states_, wrench_name_, kWrenchNames);
 }
 
 SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifecycle::State&) {
@@ -177,13 +177,13 @@ SimulatedSystem::return_type SimulatedSystem::perform_command_mode_switch(
   return return_type::OK;
 }
 
-void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool is_start) {
+void SimulatedSystem::set_modes(const std::vector<std::string>& interface_names, bool is_starting) {
   const int b = model_->b();
-  for (const auto& name : names) {
+  for (const auto& name : interface_names) {
     if (b > 0 && has_prefix(name, base_name_)) {
-      base_mode_ = is_start ? Mode::effort : Mode::braked;
+      base_mode_ = is_starting ? Mode::effort : Mode::braked;
       servo_->hold_position(state_.q, 0);
-      for (int i = 0; i < b; ++i) servo_->is_held[static_cast<std::size_t>(i)] = !is_start;
+      for (int i = 0; i < b; ++i) servo_->is_held[static_cast<std::size_t>(i)] = !is_starting;
       for (auto& interface : base_commands_) interface.clear();
       continue;
     }
@@ -192,7 +192,7 @@ void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool is_s
       if (!has_prefix(name, joint_name)) continue;
       Joint& joint = joints_[i];
       const std::string interface_name = name.substr(joint_name.size() + 1);
-      joint.mode = !is_start                      ? Mode::braked
+      joint.mode = !is_starting                   ? Mode::braked
                    : interface_name == "effort"   ? Mode::effort
                    : interface_name == "position" ? Mode::position
                                                   : Mode::velocity;
@@ -239,9 +239,8 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
     }
   }
   if (b > 0) {
-    for (int i = 0; i < b; ++i) {
+    for (int i = 0; i < b; ++i)
       wrench_base_[i] = base_commands_[static_cast<std::size_t>(i)].read(period, command_timeout_);
-    }
     const bool is_commanded = base_mode_ == Mode::effort && wrench_base_.allFinite();
     if (!is_commanded) wrench_base_.setZero();
     is_base_free_ = is_commanded || !has_stand_;
@@ -328,9 +327,8 @@ void SimulatedSystem::write_states() noexcept {
     } else {
       base_values << state_.q.head<7>(), state_.v.head<6>();
     }
-    for (std::size_t i = 0; i < base_states_.size(); ++i) {
+    for (std::size_t i = 0; i < base_states_.size(); ++i)
       set_state(base_states_[i], base_values[static_cast<Eigen::Index>(i)]);
-    }
   }
   const std::int64_t stamp = epoch_ + std::llround(static_cast<double>(step_count_) * time_step_ *
                                                    static_cast<double>(kNanosecondsPerSecond));

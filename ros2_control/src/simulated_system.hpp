@@ -63,7 +63,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   };
 
   void find_handles();
-  void set_modes(const std::vector<std::string>& names, bool is_start);
+  void set_modes(const std::vector<std::string>& interface_names, bool is_starting);
   void gather_efforts(double period) noexcept;
   int advance_clock(double period) noexcept;  ///< returns the number of steps that are due
   void write_states() noexcept;

@@ -13,7 +13,7 @@ namespace vms_ph_ros2_control {
 namespace {
 
 // The state interfaces are those of the joints, of the base, of the wrench, then of the stamp.
-constexpr int kBaseValueCount = static_cast<int>(kPoseAndTwist.size());
+constexpr int kBaseValueCount = static_cast<int>(kPoseAndTwistNames.size());
 
 // Last second that a stamp can have.
 constexpr double kLastSecond = std::numeric_limits<std::int32_t>::max();
@@ -26,35 +26,34 @@ constexpr int kMinConsecutiveStamps = 5;
 }  // namespace
 
 StateReader::StateReader(const vms_ph::Model& model, const std::string& base_name,
-                         const std::string& stamp_name, bool positions_only,
+                         const std::string& stamp_name, bool reads_positions_only,
                          const std::string& wrench_name)
-    : model_(model), is_stamped_(!stamp_name.empty()), positions_only_(positions_only) {
+    : model_(model), is_stamped_(!stamp_name.empty()), reads_positions_only_(reads_positions_only) {
   for (const std::string& name : model.joint_names()) {
     names_.push_back(name + "/position");
-    if (!positions_only) names_.push_back(name + "/velocity");
+    if (!reads_positions_only) names_.push_back(name + "/velocity");
   }
-  const auto add_names = [this](const std::string& prefix, const auto& interface_names) {
-    for (const char* name : interface_names) names_.push_back(prefix + "/" + name);
+  const auto add_names = [this](const std::string& prefix, const auto& suffixes) {
+    for (const char* name : suffixes) names_.push_back(prefix + "/" + name);
   };
-  if (model.b() > 0 && !positions_only) add_names(base_name, kPoseAndTwist);
+  if (model.b() > 0 && !reads_positions_only) add_names(base_name, kPoseAndTwistNames);
   if (!wrench_name.empty()) {
     wrench_index_ = static_cast<Eigen::Index>(names_.size());
-    add_names(wrench_name, kWrench);
+    add_names(wrench_name, kWrenchNames);
   }
-  if (is_stamped_) add_names(stamp_name, kStamp);
+  if (is_stamped_) add_names(stamp_name, kStampNames);
   values_ = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(names_.size()), vms_ph::kNaN);
-  state_.q = Eigen::VectorXd::Zero(positions_only ? model.n() : model.nq());
+  state_.q = Eigen::VectorXd::Zero(reads_positions_only ? model.n() : model.nq());
   state_.v = Eigen::VectorXd::Zero(model.nv());
 }
 
 const vms_ph::RobotState& StateReader::read(
     const std::vector<hardware_interface::LoanedStateInterface>& interfaces) noexcept {
-  for (Eigen::Index i = 0; i < values_.size(); ++i) {
+  for (Eigen::Index i = 0; i < values_.size(); ++i)
     values_[i] = interfaces[static_cast<std::size_t>(i)].get_optional().value_or(vms_ph::kNaN);
-  }
   if (wrench_index_ > 0) state_.wrench = values_.segment<6>(wrench_index_);
   const int b = model_.b(), n = model_.n();
-  if (positions_only_) return state_.q = values_.head(n), state_;
+  if (reads_positions_only_) return state_.q = values_.head(n), state_;
   for (int i = 0; i < n; ++i) {
     model_.set_joint(i, values_[2 * i], state_.q);
     state_.v[b + i] = values_[2 * i + 1];

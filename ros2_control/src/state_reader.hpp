@@ -22,7 +22,7 @@ namespace vms_ph_ros2_control {
 
 /// Whether all interfaces are doubles; the log names the others, the reason not to activate.
 template <class... Loaned>
-bool are_doubles(const rclcpp::Logger& logger, const std::vector<Loaned>&... interfaces) {
+bool are_all_doubles(const rclcpp::Logger& logger, const std::vector<Loaned>&... interfaces) {
   bool is_valid = true;
   const auto check = [&](const auto& interface) {
     if (interface.get_data_type() == hardware_interface::HandleDataType::DOUBLE) return;
@@ -38,7 +38,7 @@ bool are_doubles(const rclcpp::Logger& logger, const std::vector<Loaned>&... int
 /// The outcome of setting something up: success, or `failure` where it throws; the log of the node
 /// has the message.
 template <class Outcome, class Node, class SetUp>
-Outcome success_or(Outcome failure, const Node& node, SetUp&& set_up) {
+Outcome try_to_set_up(Outcome failure, const Node& node, SetUp&& set_up) {
   try {
     set_up();
   } catch (const std::exception& error) {
@@ -72,14 +72,14 @@ class StateReader {
  public:
   /// @param base_name       prefix of the interfaces of a moving base.
   /// @param stamp_name      prefix of sec and nanosec; empty when the hardware has none.
-  /// @param positions_only  q is (n,) positions of the joints alone.
+  /// @param reads_positions_only  q is (n,) positions of the joints alone.
   /// @param wrench_name     prefix of the wrench on the end effector; empty when none is measured.
   StateReader(const vms_ph::Model& model, const std::string& base_name,
-              const std::string& stamp_name, bool positions_only = false,
+              const std::string& stamp_name, bool reads_positions_only = false,
               const std::string& wrench_name = "");
 
   /// The interfaces to claim, in this order.
-  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<std::string>& interface_names() const { return names_; }
 
   /// The state; NaN where an interface has no value. Neither blocks nor allocates.
   const vms_ph::RobotState& read(
@@ -98,7 +98,7 @@ class StateReader {
 
  private:
   vms_ph::Model model_;
-  bool is_stamped_, positions_only_;
+  bool is_stamped_, reads_positions_only_;
   std::vector<std::string> names_;
   Eigen::Index wrench_index_ = 0;  ///< of the first component; 0 for none
   Eigen::VectorXd values_;

@@ -30,7 +30,7 @@ class TimedCommand {
   }
 
   /// What was written last; NaN for nothing.
-  double content() const noexcept { return handle_->get_optional().value_or(kNone); }
+  double last_written_command() const noexcept { return handle_->get_optional().value_or(kNone); }
 
   /// The command of now; NaN when there is none.
   ///

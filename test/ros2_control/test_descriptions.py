@@ -61,7 +61,7 @@ def test_a_moving_base_has_its_motion_as_states_and_its_wrench_as_commands(name:
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize(
     ("gpio", "arrays"),
-    [("clock", ["kStamp"]), ("port_energy", ["kPortEnergies", "kActuatorEnergies"])],
+    [("clock", ["kStampNames"]), ("port_energy", ["kPortEnergyNames", "kActuatorEnergyNames"])],
 )
 def test_clock_and_port_energies_have_the_interfaces_that_the_plugins_write(
     name: str, gpio: str, arrays: list[str]
