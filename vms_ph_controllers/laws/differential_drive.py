@@ -95,8 +95,7 @@ class DifferentialDrive(WheeledController):
         if np.linalg.matrix_rank(neutral_terms.basis[model.b :], _TOL) < form.dimension:
             raise ModelError(f"no joint of '{model.name}' drives its base; name its wheels")
         self._friction = Friction.from_model(model)
-        self._base_ref = DriveReference()
-        self._joint_ref = JointReference(model.joints.continuous)
+        self._base_ref, self._joint_ref = DriveReference(), JointReference(model.joints.continuous)
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _reset(self, state: RobotState) -> None:

@@ -33,16 +33,11 @@ class JointReference:
         """Restart at rest at positions (n,)."""
         self.positions = positions.copy()
         self.rates, self.accelerations = np.zeros_like(positions), np.zeros_like(positions)
-        self._target = self.positions
-        self.is_resting = True
+        self._target, self.is_resting = self.positions, True
 
     def error_of(self, positions: Array) -> Array:
         """Return positions (n,) relative to these, of continuous joints without whole turns."""
         return self._nearest(positions) - self.positions
-
-    def go_to(self, target: Array) -> None:
-        """Set the target positions (n,)."""
-        self._target, self.is_resting = self._nearest(target), False
 
     def _nearest(self, positions: Array) -> Array:
         turns = np.round((positions - self.positions) / (2.0 * np.pi))
@@ -52,7 +47,7 @@ class JointReference:
         """Go to the joint positions of a reference, where it has any for this robot."""
         target = if_finite(reference.joints, self.positions.shape)
         if target is not None:
-            self.go_to(np.asarray(target, dtype=float))
+            self._target, self.is_resting = self._nearest(target), False
 
     def advance(self, speed: float | Array, bandwidth: float, dt: float) -> None:
         """Advance by one time step; see :meth:`PoseReference.advance`."""

@@ -85,8 +85,7 @@ class ClockOrder:
 def clock_order(table: Table) -> ClockOrder:
     """Return the samples of a table in the order of time."""
     stamps, source = np.array(table.times), "stamps"
-    is_advancing = np.diff(stamps) > 0
-    if len(stamps) > 2 and is_advancing.mean() < 0.5:
+    if len(stamps) > 2 and (np.diff(stamps) > 0).mean() < 0.5:
         first_rows = range(0, len(stamps), 100_000)
         delays = np.concatenate([table.rows(start, start + 100_000)[:, 0] for start in first_rows])
         if delays.any():  # a file of columns has no log

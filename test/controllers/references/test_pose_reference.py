@@ -5,6 +5,7 @@
 
 import numpy as np
 
+from vms_ph_controllers import Reference
 from vms_ph_controllers.references.drive_reference import _Quintic
 from vms_ph_controllers.references.pose_reference import JointReference, PoseReference
 from vms_ph_dynamics.groups import SE3
@@ -57,10 +58,10 @@ def test_a_body_beside_the_reference_that_moves_as_it_does_keeps_its_pose_error(
 def test_a_joint_reference_turns_round_and_arrives_at_rest_within_its_rates() -> None:
     reference, speed, dt = JointReference(np.zeros(2, bool)), np.array([0.5, 1.0]), 5e-3
     reference.restart(np.array([0.4, -0.2]))
-    reference.go_to(np.array([1.0, -1.0]))
+    reference.set_target(Reference(joints=np.array([1.0, -1.0])))
     for k in range(3000):
         if k == 100:
-            reference.go_to(np.zeros(2))
+            reference.set_target(Reference(joints=np.zeros(2)))
         before = reference.rates
         reference.advance(speed, 5.0, dt)
         assert (np.abs(reference.rates) <= speed + 1e-12).all()
@@ -99,7 +100,7 @@ def test_a_continuous_joint_takes_the_shorter_way_and_others_count_turns() -> No
     reference = JointReference(np.array([True, False]))
     reference.restart(np.array([3.0, 3.0]))
     np.testing.assert_allclose(reference.error_of(np.array([-3.0, -3.0])), [2 * np.pi - 6.0, -6.0])
-    reference.go_to(np.array([-3.0, -3.0]))
+    reference.set_target(Reference(joints=np.array([-3.0, -3.0])))
     for _ in range(4000):
         reference.advance(1.0, 5.0, 5e-3)
     np.testing.assert_allclose(reference.positions, [2 * np.pi - 3.0, -3.0])
