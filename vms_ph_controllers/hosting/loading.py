@@ -59,7 +59,8 @@ def make_controller(
         raise VmsPhError(
             f"the Gains of '{name}' must be a frozen dataclass; a law without gains has no Gains"
         )
-    name, parameters = controller_class.__name__, inspect.signature(controller_class).parameters
+    # Of the class itself, Python before 3.11.4 returns those of __new__.
+    parameters = inspect.signature(controller_class.__init__).parameters
     takes_form = "form" in parameters
     if takes_form and form is None:
         raise OptionError(

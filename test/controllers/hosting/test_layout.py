@@ -38,5 +38,5 @@ def test_the_energies_are_the_fields_of_the_energy_record() -> None:
 
 
 def test_the_host_in_cpp_reads_every_part_by_its_name() -> None:
-    read = re.findall(r'\bpart\("(\w+)"', HOST.read_text())
+    read = re.findall(r'\bslot\("(\w+)"', HOST.read_text())
     assert read == [name for layout in LAYOUTS for name in layout.parts()]
