@@ -122,7 +122,8 @@ class Hopper:
             largest_step=largest_step,
             stages=stages,
         )
-        self._min_gap, self._has_energies, self.energies = liftoff_height, with_energies, zeros
+        self._liftoff_height, self._has_energies = liftoff_height, with_energies
+        self.energies = zeros
         self.events: list[ContactEvent] = []
         self._margins = {
             Phase.FLIGHT: self._flight_margin,
@@ -160,14 +161,16 @@ class Hopper:
 
     def _end_at_event(self, step: CollocationStep) -> tuple[CollocationStep, EventKind | None]:
         """End a step at the first phase change within it."""
-        margins, last_share = self._margins[self.phase], 0.0
+        margins, last_fraction = self._margins[self.phase], 0.0
         for fraction in _SEARCH_FRACTIONS:
             kind = margins(step.state(fraction))[1]
             if kind is not None:
-                root = self._margin_root(lambda p: margins(step.state(p))[0], last_share, fraction)
+                root = self._margin_root(
+                    lambda p: margins(step.state(p))[0], last_fraction, fraction
+                )
                 # Another kind of phase change may occur before the crossing.
                 return self._refine(step, root, margins(step.state(root))[1] or kind)
-            last_share = fraction
+            last_fraction = fraction
         return step, None
 
     def _refine(
@@ -226,14 +229,15 @@ class Hopper:
         return min(depth, margin), EventKind.SLIP if margin < 0.0 else None
 
     def _sliding_margin(self, y: Array) -> tuple[float, EventKind | None]:
-        sign = 1.0 if self.phase is Phase.SLIDES_BACK else -1.0
-        depth, excess = self.system.pressure_depth(y), -self.system.cone_margin(y, sign)
+        force_sign = 1.0 if self.phase is Phase.SLIDES_BACK else -1.0
+        depth, excess = self.system.pressure_depth(y), -self.system.cone_margin(y, force_sign)
         if depth < 0.0:
             return min(depth, excess), EventKind.RELIEF
         return min(depth, excess), EventKind.GRIP if excess < 0.0 else None
 
     def _relieved_margin(self, y: Array) -> tuple[float, EventKind | None]:
-        height, depth = self.system.foot_height(y)[0] - self._min_gap, self.system.pressure_depth(y)
+        height, depth = self.system.foot_height(y)[0], self.system.pressure_depth(y)
+        height -= self._liftoff_height
         if height > 0.0:
             return -height, EventKind.LIFT_OFF
         return -max(height, depth), EventKind.PRESSING if depth > 0.0 else None

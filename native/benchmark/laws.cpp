@@ -158,10 +158,10 @@ Contenders laws(const Model& model) {
   Setting special_setting = full_setting;
   special_setting.allocation = base_allocation(model, 0.0);
   contenders.push_back(contender("UnderactuatedFlight", full_suffix, model, special_setting));
-  Eigen::MatrixXd wheels = Eigen::MatrixXd::Zero(6, 3);
-  wheels.bottomRows(3).setIdentity();
+  Eigen::MatrixXd moment_map = Eigen::MatrixXd::Zero(6, 3);
+  moment_map.bottomRows(3).setIdentity();
   const Eigen::VectorXd limit = Eigen::VectorXd::Constant(3, 20.0);
-  special_setting.allocation = Allocation(wheels, -limit, limit);
+  special_setting.allocation = Allocation(moment_map, -limit, limit);
   contenders.push_back(contender("AttitudeControl", full_suffix,
                                  model.with_gravity({0.0, 0.0, 0.0}), special_setting));
   return contenders;

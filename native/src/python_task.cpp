@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 namespace vms_ph {
 namespace {
 
-bool owns_interpreter = false;  // created here, so that its settings may be changed
+bool needs_settling = false;  // created here, with settings that are not made yet
 
 // Extension modules such as numpy's are not linked to libpython: they expect its symbols among the
 // global ones of the program, where those of a plugin's libraries are not by default.
@@ -101,7 +101,7 @@ void start_python() {
     PyConfig_InitPythonConfig(&config);
     config.parse_argv = config.install_signal_handlers = config.configure_c_stdio = 0;
     py::initialize_interpreter(&config, 0, nullptr, /*add_program_dir_to_path=*/false);
-    owns_interpreter = true;
+    needs_settling = true;
     PyEval_SaveThread();
   }
   is_started = true;
@@ -122,9 +122,9 @@ void add_to_path(const PythonOptions& options) {
     const std::string name = options.folders[k];
     if (!path.contains(name)) path.insert(0, name);
   }
-  if (owns_interpreter) {
+  if (needs_settling) {
     py::module_::import("vms_ph_controllers.hosting.hosted_controller").attr("settle")();
-    owns_interpreter = false;
+    needs_settling = false;
   }
 }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr double kReliableShare = 0.2;
 
 // The first moment changes at most as that of a mass this far from the end effector, m.
-constexpr double kReach = 0.3;
+constexpr double kPayloadArm = 0.3;
 
 // Time step of the safe output where the measured one cannot be one, s.
 constexpr double kDefaultStep = 1e-3;
@@ -85,7 +85,7 @@ void PayloadCompensation::advance_payload(double dt) noexcept {
   const Eigen::Vector4d payload_gap = target_payload_ - payload_;
   // The first moment arrives with the mass.
   const double mass_gap =
-      std::max({std::abs(payload_gap[0]), payload_gap.tail<3>().norm() / kReach, 1e-9});
+      std::max({std::abs(payload_gap[0]), payload_gap.tail<3>().norm() / kPayloadArm, 1e-9});
   payload_ += std::min(1.0, max_mass_rate_ * dt / mass_gap) * payload_gap;
 }
 

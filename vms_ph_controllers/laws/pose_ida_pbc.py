@@ -66,10 +66,10 @@ class TaskMotion:
         without a drift by the null-space motion.
         """
         d, n = self.d, self.projector @ self.d.v
-        u = d.v - n
         task_force = -self.inertia @ (self.J_rate @ n - self.J @ np.linalg.solve(d.M, d.C @ n))
-        task_momentum = self.inertia @ self.eta
-        return task_force, self.projector.T @ (self.J_rate.T @ task_momentum - d.C.T @ u)
+        task_momentum, task_velocity = self.inertia @ self.eta, d.v - n
+        motion_force = self.J_rate.T @ task_momentum - d.C.T @ task_velocity
+        return task_force, self.projector.T @ motion_force
 
 
 _SE3 = SE3()
@@ -150,31 +150,31 @@ class PoseIDAPBC(StagedController):
             h,
             j.T @ (damping @ reference_twist),
         )
-        task_force = damping @ (j @ impedance.velocity - reference_twist)
-        null_force = null_damping @ impedance.velocity + impedance.predicted_spring
-        tool_force = spring.force + task_force - lead_force
+        tool_damping_force = damping @ (j @ impedance.velocity - reference_twist)
+        null_damping_force = null_damping @ impedance.velocity + impedance.predicted_spring
+        tool_force = spring.force + tool_damping_force - lead_force
         smallest_singular_value = float(np.linalg.svd(j, compute_uv=False)[-1])
         coupling_force, coupling_power = self._coupling_force(motion, smallest_singular_value, dt)
         compensation = d.g + coupling_force
-        continuous = compensation - (j.T @ tool_force + held_springs.force + null_force)
-        if not np.isfinite(continuous.sum()):
+        spring_force = j.T @ tool_force + held_springs.force
+        continuous_effort = compensation - (spring_force + null_damping_force)
+        if not np.isfinite(continuous_effort.sum()):
             return self._output.reject_effort(d)
-        impedance_force = impedance.spring + j.T @ task_force + null_force
+        impedance_force = impedance.spring + j.T @ tool_damping_force + null_damping_force
         brake_force = brake(d, h, coupling_force if coupling_force.any() else None)
         output = self._output.apply(d, compensation + brake_force - impedance_force, gains, dt)
 
-        potential = spring.energy + held_springs.energy
-        kinetic_task = motion.kinetic_task
+        potential, kinetic_task = spring.energy + held_springs.energy, motion.kinetic_task
         kinetic_null = d.kinetic_energy - kinetic_task
         energy = ControlEnergy(
             closed_loop_energy=kinetic_task + kinetic_null + potential,
             shaped_potential=potential,
             kinetic_task=kinetic_task,
             kinetic_null=kinetic_null,
-            damping_task=float((motion.eta - reference_twist) @ (task_force - lead_force)),
-            damping_null=float(d.v @ null_force),
+            damping_task=float((motion.eta - reference_twist) @ (tool_damping_force - lead_force)),
+            damping_null=float(d.v @ null_damping_force),
             reference_power=-float(tool_force @ reference_twist),
-            clipped_power=float((output.effort - continuous) @ d.v),
+            clipped_power=float((output.effort - continuous_effort) @ d.v),
             routing_power=float(coupling_force @ d.v),
             null_to_task=coupling_power,
         )
@@ -194,11 +194,11 @@ class PoseIDAPBC(StagedController):
         self, motion: TaskMotion, smallest_singular_value: float, dt: float
     ) -> tuple[Array, float]:
         """Return the forces (nv,) quadratic in velocities, and the power of the coupling, W."""
-        task_force, null_force = motion.decoupling_forces()
+        task_force, motion_force = motion.decoupling_forces()
         coupling_power = -float(task_force @ motion.eta)
         share = min(max(smallest_singular_value / SIGMA_MIN - 1.0, 0.0), 1.0)
         share *= self._coupling_ramp.follow(self._ramp.gains.cancel_coupling, dt)
-        return share * (motion.J.T @ task_force + null_force), coupling_power
+        return share * (motion.J.T @ task_force + motion_force), coupling_power
 
     def _holding_springs(self, d: Evaluation, h: float, dt: float) -> SpringForce:
         """Return the springs that hold the base, the posture and the joints within their limits."""

@@ -120,7 +120,7 @@ class WheelConstraint(Task):
         return (np.cos(self._roller_angle) * travel + np.sin(self._roller_angle) * axle)[None, :]
 
 
-# Singular values below this fraction of the largest count as zero.
+# Singular values up to this count as zero; of dependent entries this share of all.
 _RANK_TOLERANCE = 1e-9
 # Violation of a constraint up to which a velocity is taken as one that it allows, m/s.
 _MAX_VIOLATION = 1e-9
@@ -182,8 +182,7 @@ class NonholonomicForm:
             raise ModelError("the constraints allow every motion of the robot; leave them out")
         if rank == model.nv:
             raise ModelError("the constraints leave the robot no motion; remove superfluous ones")
-        # The Gram matrix over several configurations orders rows and columns by their share
-        # in the rank.
+        # Pivots over several configurations order rows and columns by their share in the rank.
         row_ids = _pivot_rows(
             np.concatenate([J / max(1e-300, np.abs(J).max()) for J in jacobians], axis=1), rank
         )
