@@ -85,7 +85,7 @@ def test_the_programs_run_with_the_runtime_extras_alone() -> None:
         for module, distributions in importlib.metadata.packages_distributions().items()
         if not brought & {_normalised(name) for name in distributions} and module not in _TOOLS
     ]
-    assert {"mpmath", "sympy", "hypothesis"} <= set(foreign)
+    assert {"mpmath", "sympy"} <= set(foreign)
     program = PROGRAM + PLOTS + COMMANDS + DRAWS_MESHES_OF_EVERY_FORMAT
     words = [sys.executable, "-c", program, json.dumps(foreign)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
